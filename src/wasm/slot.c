@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "wasm/slot.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* A hot page that was clean at this many resets in a row is made cold: a fault costs some fifty comparisons. */
+#define CLEAN_RESETS_MAX 64
+
+static uint8_t *memory_of(const struct inro__slot *slot) {
+    return slot->instance.w2c_memory.base;
+}
+
+static uint32_t booted_size(const struct inro__slot *slot) {
+    return slot->guest->booted->size;
+}
+
+/* ---- making and unmaking ---- */
+
+static bool map_stack(struct inro__slot *slot) {
+    size_t length = INRO__STACK_GUARD + INRO__GUEST_STACK;
+    uint8_t *all = mmap(NULL, length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    if (all == MAP_FAILED)
+        return false;
+    slot->stack = all + INRO__STACK_GUARD;
+    return mprotect(slot->stack, INRO__GUEST_STACK, PROT_READ | PROT_WRITE) == 0;
+}
+
+static bool reserve(struct inro__slot *slot) {
+    uint8_t *all = mmap(NULL, INRO__PRE_GUARD + INRO__RESERVE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                        -1, 0);
+    if (all == MAP_FAILED)
+        return false;
+    slot->reservation = all;
+    slot->instance.w2c_memory.base = all + INRO__PRE_GUARD;
+    /* A crash dump of the host must not try to write 8 GiB of nothing. */
+    madvise(all, INRO__PRE_GUARD + INRO__RESERVE, MADV_DONTDUMP);
+    return true;
+}
+
+static inro_status slot_new(const struct inro__guest *guest, struct inro__slot **out, inro_error *err) {
+    *out = NULL;
+    struct inro__slot *slot = inro__alloc_zero(sizeof *slot);
+    if (!slot)
+        return inro__fail(err, INRO_ERR_MEMORY, 0, "no memory for a slot");
+    slot->guest = guest;
+    slot->instance.Z_inro_instance = &slot->instance;
+    atomic_store(&slot->deadline_ns, UINT64_MAX);
+    if (!reserve(slot) || !map_stack(slot)) {
+        inro_status status = inro__fail(err, INRO_ERR_SYSTEM, errno,
+                                        "no address space for a sandbox slot (8 GiB, see ulimit -v): %s", strerror(errno));
+        inro__slot_free(slot);
+        return status;
+    }
+    *out = slot;
+    return INRO_OK;
+}
+
+static inro_status map_booted(struct inro__slot *slot, inro_error *err) {
+    int descriptor = inro__image_descriptor(slot->guest);
+    if (descriptor < 0)
+        return inro__fail(err, INRO_ERR_SYSTEM, errno, "no memory file for the guest's image: %s", strerror(errno));
+    if (mmap(memory_of(slot), booted_size(slot), PROT_READ, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, descriptor, 0) ==
+        MAP_FAILED)
+        return inro__fail(err, INRO_ERR_SYSTEM, errno, "mapping the guest's image: %s", strerror(errno));
+    return INRO_OK;
+}
+
+static void wear(struct inro__slot *slot, const struct inro__image *image) {
+    slot->image = image;
+    slot->instance.w2c_memory.size = image->size;
+    slot->instance.w2c___stack_pointer = image->stack_pointer;
+    slot->memory_peak = image->size;
+    slot->grown_end = image->size;
+}
+
+inro_status inro__slot_new(const struct inro__guest *guest, struct inro__slot **out, inro_error *err) {
+    inro_status status = slot_new(guest, out, err);
+    if (status != INRO_OK)
+        return status;
+    status = map_booted(*out, err);
+    if (status != INRO_OK) {
+        inro__slot_free(*out);
+        *out = NULL;
+        return status;
+    }
+    wear(*out, inro__image_booted(guest));
+    return INRO_OK;
+}
+
+inro_status inro__slot_new_unbooted(const struct inro__guest *guest, struct inro__slot **out, inro_error *err) {
+    inro_status status = slot_new(guest, out, err);
+    if (status != INRO_OK)
+        return status;
+    struct inro__slot *slot = *out;
+    const struct inro__layout *layout = guest->layout;
+    slot->instance.w2c_memory.size = (uint64_t)layout->pages * INRO__WASM_PAGE;
+    slot->instance.w2c___stack_pointer = layout->stack_pointer;
+    slot->grown_end = slot->memory_peak = slot->instance.w2c_memory.size;
+    if (mprotect(memory_of(slot), slot->instance.w2c_memory.size, PROT_READ | PROT_WRITE)) {
+        inro__slot_free(slot);
+        *out = NULL;
+        return inro__fail(err, INRO_ERR_SYSTEM, errno, "memory of an unbooted guest");
+    }
+    for (size_t i = 0; i < layout->segments_count; i++)
+        memcpy(memory_of(slot) + layout->segments[i].address, layout->segments[i].bytes, layout->segments[i].length);
+    return INRO_OK;
+}
+
+void inro__slot_free(struct inro__slot *slot) {
+    if (!slot)
+        return;
+    if (slot->reservation)
+        munmap(slot->reservation, INRO__PRE_GUARD + INRO__RESERVE);
+    if (slot->stack)
+        munmap(slot->stack - INRO__STACK_GUARD, INRO__STACK_GUARD + INRO__GUEST_STACK);
+    inro__free(slot, sizeof *slot);
+}
+
+/* ---- pages ---- */
+
+static bool is_open(const struct inro__slot *slot, uint32_t page) {
+    return slot->open[page / 64] >> (page % 64) & 1;
+}
+
+bool inro__slot_open_page(struct inro__slot *slot, uint32_t page) {
+    if (mprotect(memory_of(slot) + (size_t)page * INRO__PAGE, INRO__PAGE, PROT_READ | PROT_WRITE))
+        return false;
+    if (!is_open(slot, page)) {
+        slot->open[page / 64] |= (uint64_t)1 << (page % 64);
+        slot->clean_resets[page] = 0;
+        slot->hot[slot->hot_count++] = (uint16_t)page;
+    }
+    return true;
+}
+
+bool inro__slot_has(const struct inro__slot *slot, struct inro__range range) {
+    return (uint64_t)range.address + range.length <= slot->instance.w2c_memory.size;
+}
+
+const uint8_t *inro__slot_read(const struct inro__slot *slot, struct inro__range range) {
+    return inro__slot_has(slot, range) ? memory_of(slot) + range.address : NULL;
+}
+
+/* The pages of the image; those that the guest grew past it are open anyway. */
+static uint32_t image_pages(const struct inro__slot *slot) {
+    return slot->image ? slot->image->size / INRO__PAGE : 0;
+}
+
+uint8_t *inro__slot_write(struct inro__slot *slot, struct inro__range range) {
+    if (!inro__slot_has(slot, range))
+        return NULL;
+    uint32_t first = range.address / INRO__PAGE;
+    uint64_t past = ((uint64_t)range.address + range.length + INRO__PAGE - 1) / INRO__PAGE;
+    for (uint32_t page = first; page < past && page < image_pages(slot); page++)
+        if (!is_open(slot, page) && !inro__slot_open_page(slot, page))
+            return NULL;
+    return memory_of(slot) + range.address;
+}
+
+/* ---- reset ---- */
+
+static bool is_zero(const uint8_t *page) {
+    return page[0] == 0 && memcmp(page, page + 1, INRO__PAGE - 1) == 0;
+}
+
+/* True when the page was as the image has it. */
+static bool restore_page(struct inro__slot *slot, uint32_t page) {
+    uint8_t *here = memory_of(slot) + (size_t)page * INRO__PAGE;
+    const uint8_t *original = inro__image_page(slot->image, page);
+    if (original ? memcmp(here, original, INRO__PAGE) == 0 : is_zero(here))
+        return true;
+    if (original)
+        memcpy(here, original, INRO__PAGE);
+    else
+        memset(here, 0, INRO__PAGE);
+    return false;
+}
+
+/* Pages past the booted memory have no mapping to fall back on; they stay open as long as the image is worn. */
+static bool make_cold(struct inro__slot *slot, uint32_t page) {
+    if (page >= booted_size(slot) / INRO__PAGE ||
+        mprotect(memory_of(slot) + (size_t)page * INRO__PAGE, INRO__PAGE, PROT_READ))
+        return false;
+    slot->open[page / 64] &= ~((uint64_t)1 << (page % 64));
+    return true;
+}
+
+static void restore_hot_pages(struct inro__slot *slot) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < slot->hot_count; i++) {
+        uint16_t page = slot->hot[i];
+        if (!restore_page(slot, page))
+            slot->clean_resets[page] = 0;
+        else if (++slot->clean_resets[page] >= CLEAN_RESETS_MAX && make_cold(slot, page))
+            continue;
+        slot->hot[kept++] = page;
+    }
+    slot->hot_count = kept;
+}
+
+/* Gives [from, grown_end) back: unreadable for the guest, and zero when it grows again. */
+static bool give_back(struct inro__slot *slot, uint64_t from) {
+    if (slot->grown_end <= from)
+        return true;
+    uint64_t length = slot->grown_end - from;
+    slot->grown_end = from;
+    return mmap(memory_of(slot) + from, length, PROT_NONE,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != MAP_FAILED;
+}
+
+bool inro__slot_reset(struct inro__slot *slot) {
+    restore_hot_pages(slot);
+    if (!give_back(slot, slot->image->size))
+        return false;
+    wear(slot, slot->image);
+    slot->trapped = INRO__TRAP_NONE;
+    return true;
+}
+
+/* ---- changing images ---- */
+
+/* From any image to the booted one. */
+static bool undress(struct inro__slot *slot) {
+    const struct inro__image *worn = slot->image, *plain = inro__image_booted(slot->guest);
+    uint32_t booted_pages = plain->size / INRO__PAGE, kept = 0;
+    for (uint32_t i = 0; i < slot->hot_count; i++) {
+        uint16_t page = slot->hot[i];
+        if (page < booted_pages)
+            slot->hot[kept++] = page;
+        else
+            slot->open[page / 64] &= ~((uint64_t)1 << (page % 64));
+    }
+    slot->hot_count = kept;
+    slot->grown_end = worn->size;
+    wear(slot, plain);
+    slot->grown_end = worn->size;
+    restore_hot_pages(slot);
+    return give_back(slot, plain->size);
+}
+
+static bool put_on(struct inro__slot *slot, const struct inro__image *image) {
+    uint32_t plain_size = slot->image->size;
+    if (image->size > plain_size &&
+        mprotect(memory_of(slot) + plain_size, image->size - plain_size, PROT_READ | PROT_WRITE))
+        return false;
+    wear(slot, image);
+    for (uint32_t page = plain_size / INRO__PAGE; page < image->size / INRO__PAGE; page++)
+        if (!inro__slot_open_page(slot, page))
+            return false;
+    for (uint32_t i = 0; i < image->delta_count; i++) {
+        uint32_t page = image->delta_pages[i];
+        if (!is_open(slot, page) && !inro__slot_open_page(slot, page))
+            return false;
+        memcpy(memory_of(slot) + (size_t)page * INRO__PAGE, image->delta_bytes + (size_t)i * INRO__PAGE, INRO__PAGE);
+    }
+    return true;
+}
+
+inro_status inro__slot_dress(struct inro__slot *slot, const struct inro__image *image, inro_error *err) {
+    if (slot->image == image)
+        return INRO_OK;
+    bool plain = slot->image == inro__image_booted(slot->guest) || undress(slot);
+    if (plain && (image == slot->image || put_on(slot, image)))
+        return INRO_OK;
+    return inro__fail(err, INRO_ERR_SYSTEM, errno, "opening the pages of an image: %s", strerror(errno));
+}
+
+/* ---- the tests' view, and trimming ---- */
+
+bool inro__slot_is_pristine(const struct inro__slot *slot) {
+    const struct inro__image *image = slot->image;
+    if (slot->instance.w2c_memory.size != image->size || slot->instance.w2c___stack_pointer != image->stack_pointer ||
+        slot->grown_end != image->size)
+        return false;
+    for (uint32_t page = 0; page < image->size / INRO__PAGE; page++) {
+        const uint8_t *original = inro__image_page(image, page);
+        const uint8_t *here = memory_of(slot) + (size_t)page * INRO__PAGE;
+        if (original ? memcmp(here, original, INRO__PAGE) != 0 : !is_zero(here))
+            return false;
+    }
+    return true;
+}
+
+void inro__slot_trim(struct inro__slot *slot) {
+    madvise(slot->stack, INRO__GUEST_STACK, MADV_DONTNEED);
+}
