@@ -50,11 +50,25 @@ static uint64_t mailbox(struct inro__instance *instance, uint32_t length, uint32
     return inro__ruby_guest.mailbox(instance, length);
 }
 
-static size_t used_pages(const uint8_t *memory, size_t size) {
+static void write_header(const char *path, const struct inro__slot *slot, uint64_t mailbox_address) {
     static const uint8_t zeros[INRO__PAGE];
-    while (size > 0 && memcmp(memory + size - INRO__PAGE, zeros, INRO__PAGE) == 0)
-        size -= INRO__PAGE;
-    return size;
+    FILE *file = fopen(path, "w");
+    if (!file)
+        fail("writing the header");
+    uint64_t size = slot->instance.w2c_memory.size;
+    fprintf(file, "#define IMAGE_SIZE %lluu\n#define IMAGE_STACK_POINTER %uu\n#define IMAGE_MAILBOX %lluu\n",
+            (unsigned long long)size, slot->instance.w2c___stack_pointer, (unsigned long long)mailbox_address);
+    fprintf(file, "#define IMAGE_ZERO_PAGES {");
+    for (uint64_t first = 0; first < size / INRO__PAGE; first += 64) {
+        uint64_t bits = 0;
+        for (uint64_t page = first; page < first + 64 && page < size / INRO__PAGE; page++)
+            if (memcmp(slot->instance.w2c_memory.base + page * INRO__PAGE, zeros, INRO__PAGE) == 0)
+                bits |= (uint64_t)1 << (page - first);
+        fprintf(file, "0x%llxu, ", (unsigned long long)bits);
+    }
+    fprintf(file, "}\n");
+    if (fclose(file) != 0)
+        fail("writing the header");
 }
 
 static void write_file(const char *path, const void *bytes, size_t length) {
@@ -82,13 +96,7 @@ int main(int argc, char **argv) {
         fprintf(stderr, "bake: trap %d, boot answered %llu\n", (int)trap, (unsigned long long)answer);
         return 1;
     }
-    size_t size = slot->instance.w2c_memory.size, used = used_pages(slot->instance.w2c_memory.base, size);
-    char header[256];
-    int length = snprintf(header, sizeof header,
-                          "#define IMAGE_SIZE %zuu\n#define IMAGE_USED %zuu\n#define IMAGE_STACK_POINTER %uu\n"
-                          "#define IMAGE_MAILBOX %lluu\n",
-                          size, used, slot->instance.w2c___stack_pointer, (unsigned long long)mailbox_address);
-    write_file(argv[2], header, (size_t)length);
-    write_file(argv[1], slot->instance.w2c_memory.base, used);
+    write_header(argv[2], slot, mailbox_address);
+    write_file(argv[1], slot->instance.w2c_memory.base, slot->instance.w2c_memory.size);
     return 0;
 }

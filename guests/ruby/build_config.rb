@@ -42,6 +42,7 @@ else
     conf.cc.include_paths << "#{ENV.fetch('INRO_ROOT')}/src"
     conf.cc.defines += %w[
       MRB_INT64 MRB_NAN_BOXING MRB_ARY_NO_EMBED MRB_NO_STDIO MRB_USE_VM_SWITCH_DISPATCH MRB_STR_LENGTH_MAX=0
+      MRB_METHOD_CACHE_SIZE=128 POOL_PAGE_SIZE=2000
     ]
     pure(conf)
     conf.gem "#{ENV.fetch('INRO_ROOT')}/guests/ruby/gem"

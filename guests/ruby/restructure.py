@@ -314,6 +314,8 @@ def main(root):
         error.function(r"^void\nmrb_protect_atexit\(", "void\nmrb_protect_atexit(mrb_state *mrb)\n{\n  (void)mrb;\n}\n")
         error.function(r"^MRB_API void\nmrb_print_error\(", "MRB_API void\nmrb_print_error(mrb_state *mrb)\n{\n  (void)mrb;\n}\n")
     with Source(root, "src/gc.c") as gc:
+        # A collection would take the texts of the two exceptions that are made in advance.
+        gc.once(r"^  err->mesg = NULL;\n", "  mrb_gc_mark(mrb, (struct RBasic*)err->mesg);\n")
         gc.function(r"^void\nmrb_objspace_each_objects\(",
                     "void\nmrb_objspace_each_objects(mrb_state *mrb, mrb_each_object_callback *callback, void *data)\n"
                     "{\n  mrb_full_gc(mrb);\n  gc_each_objects(mrb, &mrb->gc, callback, data);\n}\n")

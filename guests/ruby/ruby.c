@@ -18,8 +18,9 @@ void inro__ruby_call_body(struct inro__instance *, uint32_t, uint32_t);
 #ifndef INRO_BAKING
 #include "ruby_image.h"
 extern const uint8_t inro__ruby_image[] __attribute__((visibility("hidden")));
-static const struct inro__booted booted = {
-    inro__ruby_image, IMAGE_USED, IMAGE_SIZE, IMAGE_STACK_POINTER, IMAGE_MAILBOX};
+static const uint64_t zero_pages[] = IMAGE_ZERO_PAGES;
+static const struct inro__booted booted = {inro__ruby_image, zero_pages, IMAGE_SIZE, IMAGE_STACK_POINTER,
+                                           IMAGE_MAILBOX};
 #define BOOTED &booted
 #else
 #define BOOTED NULL

@@ -5,7 +5,7 @@
  * open for ever.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#define _GNU_SOURCE
+#define _GNU_SOURCE 1
 #include "cli/child.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
  * One row for each thing that is looked at. A check that fails stops nothing: the others may say why.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#define _GNU_SOURCE
+#define _GNU_SOURCE 1
 #include "cli/child.h"
 #include "cli/cli.h"
 #include "cli/screen.h"

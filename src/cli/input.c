@@ -1,7 +1,7 @@
 /* Reading files, and values from the command line.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#define _GNU_SOURCE
+#define _GNU_SOURCE 1
 #include "cli/session.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* inro: the command. Finds the row of the command table, and says what is wrong when there is none.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#define _GNU_SOURCE
+#define _GNU_SOURCE 1
 #include "cli/cli.h"
 #include "cli/screen.h"
 

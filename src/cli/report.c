@@ -65,15 +65,59 @@ static void show_title(const inro_failure *failure) {
     inro__cli_show_text(STDERR_FILENO, "\n");
 }
 
+static bool is_same(inro_str left, inro_str right) {
+    return left.length == right.length && memcmp(left.data, right.data, left.length) == 0;
+}
+
+/* How many frames from `at` on are the same: a recursion is a hundred lines that say one thing. */
+static size_t count_same(const inro_failure *failure, size_t at) {
+    size_t count = 1;
+    while (at + count < failure->backtrace_count &&
+           is_same(failure->backtrace[at], failure->backtrace[at + count]))
+        count++;
+    return count;
+}
+
+static void show_dim(const char *text, size_t length) {
+    inro__cli_show_style(STDERR_FILENO, INRO__CLI_DIM);
+    inro__cli_show_text(STDERR_FILENO, "  ");
+    inro__cli_show(STDERR_FILENO, text, length);
+    inro__cli_show_style(STDERR_FILENO, INRO__CLI_PLAIN);
+    inro__cli_show_text(STDERR_FILENO, "\n");
+}
+
+static void show_left_out(size_t count, const char *what) {
+    struct inro__cli_text line = {0};
+    inro__cli_text_format(&line, "... %zu more %s", count, what);
+    show_dim(line.data, line.length);
+    inro__cli_text_done(&line);
+}
+
+/* Shows the frame at `at`, for the first one with its source line, and answers how many frames that stood for.
+ */
+static size_t show_frame(const inro_failure *failure, size_t at, inro_str source) {
+    enum { WORTH_COUNTING = 3 };
+    size_t same = count_same(failure, at);
+    show_dim(failure->backtrace[at].data, failure->backtrace[at].length);
+    if (at == 0)
+        show_source_line(failure->backtrace[0], source);
+    if (same < WORTH_COUNTING)
+        return 1;
+    show_left_out(same - 1, "times");
+    return same;
+}
+
+/* The innermost frames say what went wrong, the outermost who asked for it; those between are left out when
+ * there are many. */
 void inro__cli_show_failure(const inro_failure *failure, inro_str source) {
+    enum { INNERMOST = 30, OUTERMOST = 10 };
+    size_t count = failure->backtrace_count, shown = 0;
     show_title(failure);
-    for (size_t i = 0; i < failure->backtrace_count; i++) {
-        inro__cli_show_style(STDERR_FILENO, INRO__CLI_DIM);
-        inro__cli_show_text(STDERR_FILENO, "  ");
-        show_view(failure->backtrace[i]);
-        inro__cli_show_style(STDERR_FILENO, INRO__CLI_PLAIN);
-        inro__cli_show_text(STDERR_FILENO, "\n");
-        if (i == 0)
-            show_source_line(failure->backtrace[0], source);
+    for (size_t at = 0; at < count; shown++) {
+        if (shown == INNERMOST && count - at > OUTERMOST + 1) {
+            show_left_out(count - at - OUTERMOST, "lines");
+            at = count - OUTERMOST;
+        }
+        at += show_frame(failure, at, source);
     }
 }

@@ -1,7 +1,7 @@
 /* Standard output and standard error.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#define _GNU_SOURCE
+#define _GNU_SOURCE 1
 #include "cli/screen.h"
 #include "cli/cli.h"
 #include "cli/neutral.h"

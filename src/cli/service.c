@@ -4,7 +4,7 @@
  * (program, path, errno) goes to standard error, for the person who bound the service.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#define _GNU_SOURCE
+#define _GNU_SOURCE 1
 #include "cli/service.h"
 #include "cli/child.h"
 #include "cli/cli.h"

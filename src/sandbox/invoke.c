@@ -16,9 +16,9 @@
 /* ---- time ---- */
 
 void inro__invocation_charge(struct inro__invocation *invocation, enum inro__clock clock) {
-    uint64_t now = inro__now_ns();
-    invocation->clock_ns[clock] += now - invocation->clock_since;
-    invocation->clock_since = now;
+    uint64_t now = inro__ticks();
+    invocation->ticks[clock] += now - invocation->charged_ticks;
+    invocation->charged_ticks = now;
 }
 
 /* A nested invocation may not outlast the one whose service it serves. */
@@ -38,7 +38,9 @@ static uint64_t memory_max(const struct inro__image *image, const struct inro__l
 
 inro_status inro__invocation_begin(struct inro__invocation *invocation, const struct inro__limits *limits,
                                    const struct inro__image *image, inro_error *err) {
-    *invocation = (struct inro__invocation){.limits = limits, .clock_since = inro__now_ns(), .handles.max = INRO__HANDLES_MAX};
+    *invocation = (struct inro__invocation){.limits = limits, .handles.max = INRO__HANDLES_MAX};
+    invocation->started_ns = inro__now_ns();
+    invocation->started_ticks = invocation->charged_ticks = inro__ticks();
     inro__buf_init(&invocation->message, INRO_MESSAGE_BYTES_MAX);
     inro__buf_init(&invocation->request, INRO_MESSAGE_BYTES_MAX);
     inro__buf_init(&invocation->reply, INRO_MESSAGE_BYTES_MAX);
@@ -54,7 +56,7 @@ inro_status inro__invocation_begin(struct inro__invocation *invocation, const st
     slot->host = &inro__invocation_host;
     slot->host_user = invocation;
     slot->memory_max = memory_max(image, limits);
-    status = inro__watch_start(slot, deadline(invocation->clock_since, limits), err);
+    status = inro__watch_start(slot, deadline(invocation->started_ns, limits), err);
     invocation->outcome = status == INRO_OK ? inro__outcome_new() : NULL;
     if (status == INRO_OK && !invocation->outcome)
         status = inro__fail(err, INRO_ERR_MEMORY, 0, "no memory for an outcome");
@@ -173,14 +175,16 @@ inro_status inro__invocation_conclude(struct inro__invocation *invocation) {
     return inro__outcome_decode(invocation->outcome, &handles);
 }
 
-static void fill_usage(struct inro__invocation *invocation, uint64_t started) {
+/* Ticks have no unit until the whole is known in both. */
+static void fill_usage(struct inro__invocation *invocation) {
     inro_usage *usage = &invocation->outcome->usage;
-    const struct inro__slot *slot = invocation->slot;
-    usage->guest_ns = invocation->clock_ns[INRO__CLOCK_GUEST];
-    usage->service_ns = invocation->clock_ns[INRO__CLOCK_SERVICE];
-    usage->memory_peak_bytes = slot->memory_peak - slot->image->size;
+    usage->wall_ns = inro__now_ns() - invocation->started_ns;
+    uint64_t ticks = inro__ticks() - invocation->started_ticks;
+    double unit = (double)usage->wall_ns / (double)(ticks ? ticks : 1);
+    usage->guest_ns = (uint64_t)((double)invocation->ticks[INRO__CLOCK_GUEST] * unit);
+    usage->service_ns = (uint64_t)((double)invocation->ticks[INRO__CLOCK_SERVICE] * unit);
+    usage->memory_peak_bytes = inro__slot_used(invocation->slot, invocation->limits->memory_bytes);
     usage->service_calls = invocation->service_calls;
-    usage->wall_ns = inro__now_ns() - started;
 }
 
 /* ---- snippets that are not in the image ---- */
@@ -307,10 +311,10 @@ static inro_status run_request(struct inro__invocation *invocation, const struct
     return status;
 }
 
-static inro_status finish(struct inro__invocation *invocation, inro_status status, uint64_t started, inro_outcome **out,
+static inro_status finish(struct inro__invocation *invocation, inro_status status, inro_outcome **out,
                           inro_error *err) {
     if (status == INRO_OK) {
-        fill_usage(invocation, started);
+        fill_usage(invocation);
         *out = invocation->outcome;
     } else {
         inro_outcome_free(invocation->outcome);
@@ -334,7 +338,6 @@ static inro_status invoke(inro_sandbox *sandbox, const struct request *request, 
         status = inro__invocation_begin(&invocation, &sandbox->limits, sandbox->image, err);
     if (status != INRO_OK)
         return status;
-    uint64_t started = invocation.clock_since;
     invocation.sandbox = sandbox;
     invocation.output = given.output;
     invocation.output_user = given.output_user;
@@ -343,7 +346,7 @@ static inro_status invoke(inro_sandbox *sandbox, const struct request *request, 
     status = take_overrides(&invocation, &given, err);
     if (status == INRO_OK)
         status = run_request(&invocation, request, err);
-    return finish(&invocation, status, started, out, err);
+    return finish(&invocation, status, out, err);
 }
 
 inro_status inro_sandbox_eval(inro_sandbox *sandbox, inro_str source, const inro_invocation *invocation,

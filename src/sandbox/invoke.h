@@ -31,8 +31,10 @@ struct inro__invocation {
     size_t overrides_count;
     inro_output_fn output;
     void *output_user;
-    uint64_t clock_ns[INRO__CLOCKS];
-    uint64_t clock_since;
+    uint64_t started_ns;
+    uint64_t started_ticks;
+    uint64_t charged_ticks; /* until when time has been charged */
+    uint64_t ticks[INRO__CLOCKS];
     uint64_t service_calls;
     inro_status broken;     /* the library failed inside a host call; the guest was stopped for it */
     bool message_too_large; /* more than INRO_MESSAGE_BYTES_MAX came */

@@ -37,9 +37,15 @@ static inro_status bind_services(struct inro__invocation *invocation, inro_error
         return inro__fail(err, INRO_ERR_MEMORY, 0, "no memory for the services' names");
     inro_status status = inro__invocation_send(invocation, invocation->slot->guest->setup, invocation->reply.data,
                                                invocation->reply.length);
-    if (status == INRO_OK && !gave_value(invocation))
-        return inro__fail(err, INRO_ERR_LIMIT, 0, "the services do not fit into memory_limit_bytes");
-    return status;
+    if (status != INRO_OK || gave_value(invocation))
+        return status;
+    /* It is the bound names alone that decide this; a trap other than for memory is a defect of ours. */
+    status = inro__invocation_conclude(invocation);
+    if (status != INRO_OK)
+        return inro__fail(err, status, 0, "no memory to bind the services");
+    inro_str message = invocation->outcome->failure.message;
+    return inro__fail(err, INRO_ERR_LIMIT, 0, "binding the services in the guest: %.*s",
+                      (int)(message.length > 120 ? 120 : message.length), message.data);
 }
 
 /* Runs the first `count` snippets; *done is how many may be baked. */

@@ -35,10 +35,10 @@ struct inro__layout {
     size_t segments_count;
 };
 
-/* The booted memory, baked at build time: `bytes` are the pages up to the last that is not all zero. */
+/* The booted memory, baked at build time. */
 struct inro__booted {
-    const uint8_t *bytes; /* aligned to the host's pages */
-    size_t bytes_length;
+    const uint8_t *bytes;       /* aligned to the host's pages */
+    const uint64_t *zero_pages; /* a bit for each page that holds nothing but zeros */
     uint32_t size;
     uint32_t stack_pointer;
     uint32_t mailbox; /* where messages of up to INRO__MAILBOX bytes go */

@@ -22,6 +22,8 @@ static struct {
     size_t count;
 } booted = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+static const uint8_t zeros[INRO__PAGE];
+
 static struct booted_entry *booted_entry(const struct inro__guest *guest) {
     for (size_t i = 0; i < booted.count; i++)
         if (booted.entries[i].image.guest == guest)
@@ -42,15 +44,23 @@ const struct inro__image *inro__image_booted(const struct inro__guest *guest) {
     return entry ? &entry->image : NULL;
 }
 
-static int write_all(int descriptor, const uint8_t *bytes, size_t length) {
-    while (length > 0) {
-        ssize_t done = write(descriptor, bytes, length);
-        if (done < 0 && errno != EINTR)
+static bool is_zero(const struct inro__booted *memory, uint32_t page) {
+    return memory->zero_pages[page / 64] >> (page % 64) & 1;
+}
+
+static int write_page(int descriptor, const uint8_t *bytes, off_t at) {
+    ssize_t done;
+    do
+        done = pwrite(descriptor, bytes, INRO__PAGE, at);
+    while (done < 0 && errno == EINTR);
+    return done == INRO__PAGE ? 0 : -1;
+}
+
+static int write_pages(int descriptor, const struct inro__booted *memory) {
+    for (uint32_t page = 0; page < memory->size / INRO__PAGE; page++) {
+        size_t at = (size_t)page * INRO__PAGE;
+        if (!is_zero(memory, page) && write_page(descriptor, memory->bytes + at, (off_t)at))
             return -1;
-        if (done > 0) {
-            bytes += done;
-            length -= (size_t)done;
-        }
     }
     return 0;
 }
@@ -60,7 +70,7 @@ static int descriptor_new(const struct inro__booted *memory) {
     int descriptor = memfd_create("inro-image", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (descriptor < 0)
         return -1;
-    if (ftruncate(descriptor, memory->size) || write_all(descriptor, memory->bytes, memory->bytes_length)) {
+    if (ftruncate(descriptor, memory->size) || write_pages(descriptor, memory)) {
         int cause = errno;
         close(descriptor);
         errno = cause;
@@ -81,16 +91,14 @@ int inro__image_descriptor(const struct inro__guest *guest) {
 }
 
 static const uint8_t *booted_page(const struct inro__guest *guest, uint32_t page) {
-    size_t at = (size_t)page * INRO__PAGE;
-    return at < guest->booted->bytes_length ? guest->booted->bytes + at : NULL;
+    const struct inro__booted *memory = guest->booted;
+    return page < memory->size / INRO__PAGE && !is_zero(memory, page) ? memory->bytes + (size_t)page * INRO__PAGE : NULL;
 }
 
 const uint8_t *inro__image_page(const struct inro__image *image, uint32_t page) {
     uint32_t place = image->index ? image->index[page] : 0;
     return place ? image->delta_bytes + (size_t)(place - 1) * INRO__PAGE : booted_page(image->guest, page);
 }
-
-static const uint8_t zeros[INRO__PAGE];
 
 static bool page_differs(const struct inro__slot *slot, uint32_t page) {
     const uint8_t *original = booted_page(slot->guest, page);

@@ -8,8 +8,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* A hot page that was clean at this many resets in a row is made cold: a fault costs some fifty comparisons. */
-#define CLEAN_RESETS_MAX 64
+/* One page fault costs as much as some sixty copies of a page. */
+#define SURVEY_RESETS 16
+#define SURVEYS_MAX 4
 
 static uint8_t *memory_of(const struct inro__slot *slot) {
     return slot->instance.w2c_memory.base;
@@ -132,7 +133,7 @@ bool inro__slot_open_page(struct inro__slot *slot, uint32_t page) {
         return false;
     if (!is_open(slot, page)) {
         slot->open[page / 64] |= (uint64_t)1 << (page % 64);
-        slot->clean_resets[page] = 0;
+        slot->clean_surveys[page] = 0;
         slot->hot[slot->hot_count++] = (uint16_t)page;
     }
     return true;
@@ -168,17 +169,21 @@ static bool is_zero(const uint8_t *page) {
     return page[0] == 0 && memcmp(page, page + 1, INRO__PAGE - 1) == 0;
 }
 
-/* True when the page was as the image has it. */
-static bool restore_page(struct inro__slot *slot, uint32_t page) {
-    uint8_t *here = memory_of(slot) + (size_t)page * INRO__PAGE;
+static uint8_t *page_at(const struct inro__slot *slot, uint32_t page) {
+    return memory_of(slot) + (size_t)page * INRO__PAGE;
+}
+
+static void restore_page(struct inro__slot *slot, uint32_t page) {
     const uint8_t *original = inro__image_page(slot->image, page);
-    if (original ? memcmp(here, original, INRO__PAGE) == 0 : is_zero(here))
-        return true;
     if (original)
-        memcpy(here, original, INRO__PAGE);
+        memcpy(page_at(slot, page), original, INRO__PAGE);
     else
-        memset(here, 0, INRO__PAGE);
-    return false;
+        memset(page_at(slot, page), 0, INRO__PAGE);
+}
+
+static bool is_clean(const struct inro__slot *slot, uint32_t page) {
+    const uint8_t *original = inro__image_page(slot->image, page);
+    return original ? memcmp(page_at(slot, page), original, INRO__PAGE) == 0 : is_zero(page_at(slot, page));
 }
 
 /* Pages past the booted memory have no mapping to fall back on; they stay open as long as the image is worn. */
@@ -190,17 +195,30 @@ static bool make_cold(struct inro__slot *slot, uint32_t page) {
     return true;
 }
 
-static void restore_hot_pages(struct inro__slot *slot) {
+/* Copying a page costs less than comparing it first, so which pages are still in use is only looked at in
+ * every SURVEY_RESETS-th reset. A page that was clean in SURVEYS_MAX surveys in a row is made cold. */
+static void survey_hot_pages(struct inro__slot *slot) {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < slot->hot_count; i++) {
         uint16_t page = slot->hot[i];
-        if (!restore_page(slot, page))
-            slot->clean_resets[page] = 0;
-        else if (++slot->clean_resets[page] >= CLEAN_RESETS_MAX && make_cold(slot, page))
+        if (!is_clean(slot, page)) {
+            restore_page(slot, page);
+            slot->clean_surveys[page] = 0;
+        } else if (++slot->clean_surveys[page] >= SURVEYS_MAX && make_cold(slot, page)) {
             continue;
+        }
         slot->hot[kept++] = page;
     }
     slot->hot_count = kept;
+}
+
+static void restore_hot_pages(struct inro__slot *slot) {
+    if (++slot->resets % SURVEY_RESETS == 0) {
+        survey_hot_pages(slot);
+        return;
+    }
+    for (uint32_t i = 0; i < slot->hot_count; i++)
+        restore_page(slot, slot->hot[i]);
 }
 
 /* Gives [from, grown_end) back: unreadable for the guest, and zero when it grows again. */
@@ -268,6 +286,16 @@ inro_status inro__slot_dress(struct inro__slot *slot, const struct inro__image *
     if (plain && (image == slot->image || put_on(slot, image)))
         return INRO_OK;
     return inro__fail(err, INRO_ERR_SYSTEM, errno, "opening the pages of an image: %s", strerror(errno));
+}
+
+/* ---- accounts ---- */
+
+uint64_t inro__slot_used(const struct inro__slot *slot, uint64_t limit) {
+    uint64_t used = slot->memory_peak - slot->image->size;
+    for (uint32_t i = 0; i < slot->hot_count; i++)
+        if (!inro__image_page(slot->image, slot->hot[i]) && !is_zero(page_at(slot, slot->hot[i])))
+            used += INRO__PAGE;
+    return used < limit ? used : limit;
 }
 
 /* ---- the tests' view, and trimming ---- */

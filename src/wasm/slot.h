@@ -5,8 +5,8 @@
  *   guard | image pages | grown pages | nothing (up to 4 GiB of index + 4 GiB of offset) | guard
  *
  * Image pages are a private mapping of the booted image. Cold ones are read-only; the first write faults, and
- * the handler opens the page and puts it on the hot list. Hot pages stay open, and are compared with the
- * image and copied back at each reset; one that stays clean for long is made cold again. So after a reset
+ * the handler opens the page and puts it on the hot list. Hot pages stay open and are copied back at each
+ * reset; one that turns out to stay clean is made cold again. So after a reset
  * every byte equals the image, whatever the guest did, and no page fault is paid for what guests always touch.
  * Grown pages are given back. Host writes open their pages first, through inro__slot_write.
  *
@@ -59,7 +59,8 @@ struct inro__slot {
     _Atomic uint64_t deadline_ns; /* monotonic; UINT64_MAX: none */
     uint32_t hot_count;
     uint16_t hot[INRO__IMAGE_PAGES_MAX];
-    uint8_t clean_resets[INRO__IMAGE_PAGES_MAX]; /* of hot pages */
+    uint8_t clean_surveys[INRO__IMAGE_PAGES_MAX]; /* of hot pages */
+    uint32_t resets;
     uint64_t open[INRO__IMAGE_PAGES_MAX / 64];
     struct inro__slot *next; /* in the pool's free list */
     uint32_t number;
@@ -94,6 +95,10 @@ const uint8_t *inro__slot_read(const struct inro__slot *slot, struct inro__range
 
 /* Opens the range for writing and lends it, or NULL. */
 uint8_t *inro__slot_write(struct inro__slot *slot, struct inro__range range);
+
+/* How much memory the guest has used since the reset: what it grew, and what it wrote of the free pages that
+ * the image comes with. At most `limit`. */
+uint64_t inro__slot_used(const struct inro__slot *slot, uint64_t limit);
 
 /* Whether all of an idle slot's memory, size and globals equal its image: the property the tests check. */
 bool inro__slot_is_pristine(const struct inro__slot *slot);

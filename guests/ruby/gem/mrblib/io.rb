@@ -19,7 +19,7 @@ class IO
 
   def write(*objects)
     bytes = 0
-    objects.each { |object| bytes += Inro.write(@fileno, object.to_s) }
+    objects.each { |object| bytes += Inro.write(@fileno, "#{object}") }
     bytes
   end
 
@@ -80,7 +80,7 @@ module Inro
           lines(object, text, seen + [object])
         end
       else
-        line = object.to_s
+        line = "#{object}" # a String, also when its to_s gives none
         text << line
         text << "\n" unless line.end_with?("\n")
       end

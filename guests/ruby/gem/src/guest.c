@@ -21,19 +21,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAILBOX 8192
 
 static mrb_state *mrb;
 static mrb_value own_constants; /* a Hash: the top-level names there are before any snippet */
-static uint8_t mailbox[MAILBOX];
 static uint8_t *large_mailbox;
 
 /* ---- memory for the host's messages ---- */
 
 /* Room for a message of `length` bytes; the last large one is given up. 0 when there is no memory. */
 EXPORT(inro_mailbox) uint32_t guest_mailbox(uint32_t length) {
-    if (length <= MAILBOX)
-        return (uint32_t)(uintptr_t)mailbox;
+    if (length <= sizeof messages.in)
+        return (uint32_t)(uintptr_t)messages.in;
     free(large_mailbox);
     large_mailbox = malloc(length);
     return (uint32_t)(uintptr_t)large_mailbox;
@@ -65,10 +63,24 @@ static mrb_value details_of(mrb_value exception) {
     return mrb_iv_get(mrb, exception, MRB_SYM(details));
 }
 
+static mrb_value ask_message(mrb_state *state, void *user) {
+    return mrb_funcall_id(state, *(mrb_value *)user, MRB_SYM(message), 0);
+}
+
+/* What its method says, which may be the script's; when it is empty the name of the class. */
+static mrb_value message_of(mrb_state *state, mrb_value exception) {
+    mrb_bool failed;
+    mrb_value message = mrb_protect_error(state, ask_message, &exception, &failed);
+    if (failed)
+        return mrb_str_new_lit(state, "an exception that cannot be described");
+    message = mrb_obj_as_string(state, message);
+    return RSTRING_LEN(message) > 0 ? message : mrb_str_new_cstr(state, mrb_obj_classname(state, exception));
+}
+
 /* [origin, class, message, backtrace, details] */
 static mrb_value put_panic(mrb_state *state, void *user) {
     mrb_value exception = ((struct ending *)user)->value;
-    mrb_value message = mrb_obj_as_string(state, exception);
+    mrb_value message = message_of(state, exception);
     mrb_value lines = mrb_funcall_id(state, exception, MRB_SYM(backtrace), 0);
     struct wire_out *out = wire_begin();
     *out->writer.at++ = OUTCOME_PANIC;
@@ -171,7 +183,8 @@ static mrb_value compile(mrb_state *state, void *user) {
     source->code = mrb_generate_code(state, parser);
     mrb_parser_free(parser);
     if (!source->code)
-        mrb_raise(state, mrb_class_get_id(state, MRB_SYM(ScriptError)), "the source is too large or too deep to compile");
+        mrb_raise(state, mrb_class_get_id(state, MRB_SYM(SyntaxError)),
+                  "the source parses but cannot be compiled (yield outside a method, or too large, or too deep)");
     return mrb_nil_value();
 }
 
@@ -383,6 +396,67 @@ static void warm_up(void) {
     guest_eval(script, sizeof script - 1);
 }
 
+/* What an invocation writes is copied back at its end, page by page, so what it allocates should lie together.
+ * Boot leaves holes all over the heap; these two fill them for good, and scripts then get fresh, adjacent
+ * memory: of objects, and of blocks. */
+static void fill_object_holes(void) {
+    mrb_value fillers = mrb_ary_new_capa(mrb, 1024);
+    mrb_gc_register(mrb, fillers);
+    int arena = mrb_gc_arena_save(mrb);
+    while (mrb->gc.free_heaps) {
+        mrb_ary_push(mrb, fillers, mrb_obj_value(mrb_obj_alloc(mrb, MRB_TT_OBJECT, mrb->object_class)));
+        mrb_gc_arena_restore(mrb, arena);
+    }
+    mrb_ary_push(mrb, fillers, mrb_obj_value(mrb_obj_alloc(mrb, MRB_TT_OBJECT, mrb->object_class)));
+    mrb_gc_arena_restore(mrb, arena);
+}
+
+static void fill_block_holes(void) {
+    char *fresh = malloc(32768); /* larger than any hole: from the end of the heap */
+    free(fresh);
+    for (size_t size = 16384; size >= 8; size -= 8) {
+        char *block = malloc(size);
+        while (block && block < fresh)
+            block = malloc(size);
+        free(block);
+    }
+}
+
+/* What boot has left in memory that is free now: zeros are cheaper to keep and to count. */
+static void clear_free_memory(void) {
+    size_t size = 131072;
+    void *block = malloc(size);
+    memset(block, 0, size);
+    __asm__ volatile("" : : "r"(block) : "memory"); /* or the compiler drops what is freed next */
+    free(block);
+}
+
+static void *moved(void *old, size_t size) {
+    void *block = malloc(size);
+    if (!block)
+        __builtin_trap();
+    memcpy(block, old, size);
+    free(old);
+    return block;
+}
+
+/* Brings together what every script writes: the interpreter's stack, its frames, its context and its arena. */
+static void gather(void) {
+    struct mrb_context *context = moved(mrb->c, sizeof *context);
+    size_t values = (size_t)(context->stend - context->stbase), depth = (size_t)(context->ci - context->cibase);
+    size_t frames = (size_t)(context->ciend - context->cibase);
+    mrb_value *old_stack = context->stbase;
+    mrb->c = mrb->root_c = context;
+    context->cibase = moved(context->cibase, frames * sizeof *context->cibase);
+    context->ciend = context->cibase + frames;
+    context->ci = context->cibase + depth;
+    mrb->gc.arena = moved(mrb->gc.arena, sizeof *mrb->gc.arena * (size_t)mrb->gc.arena_capa);
+    context->stbase = moved(context->stbase, values * sizeof *context->stbase);
+    context->stend = context->stbase + values;
+    for (mrb_callinfo *frame = context->cibase; frame <= context->ci; frame++)
+        frame->stack = context->stbase + (frame->stack - old_stack);
+}
+
 EXPORT(inro_boot) uint32_t guest_boot(void) {
     mrb = mrb_open();
     if (!mrb || mrb->exc)
@@ -392,5 +466,10 @@ EXPORT(inro_boot) uint32_t guest_boot(void) {
     remember_constants(mrb, NULL);
     warm_up();
     mrb_full_gc(mrb);
+    fill_object_holes();
+    fill_block_holes();
+    gather();
+    fill_block_holes();
+    clear_free_memory();
     return 0;
 }

@@ -291,7 +291,7 @@ void service_init(mrb_state *mrb, struct RClass *inro) {
     service_class = mrb_define_class_under_id(mrb, inro, MRB_SYM(Service), mrb->object_class);
     define_proxy_methods(mrb, mrb_singleton_class_ptr(mrb, mrb_obj_value(service_class)));
     handle_class = mrb_define_class_under_id(mrb, inro, MRB_SYM(Handle), mrb->object_class);
-    MRB_SET_INSTANCE_TT(handle_class, MRB_TT_UNDEF);
+    MRB_SET_INSTANCE_TT(handle_class, MRB_TT_ISTRUCT);
     mrb_undef_class_method_id(mrb, handle_class, MRB_SYM(new));
     mrb_undef_class_method_id(mrb, handle_class, MRB_SYM(allocate));
     define_proxy_methods(mrb, handle_class);

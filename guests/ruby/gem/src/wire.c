@@ -6,10 +6,12 @@
 #include <mruby/array.h>
 #include <mruby/class.h>
 #include <mruby/hash.h>
+#include <mruby/internal.h>
 #include <mruby/presym.h>
 #include <mruby/string.h>
 
 static struct wire_out out_message;
+struct messages messages;
 
 /* ---- out ---- */
 
@@ -18,7 +20,7 @@ static bool flush(struct inro__mp_writer *writer, size_t need) {
     host_write(HOST_MESSAGE, writer->start, (uint32_t)(writer->at - writer->start));
     writer->at = writer->start;
     out->flushed = true;
-    return need <= sizeof out->buffer;
+    return need <= WIRE_OUT;
 }
 
 struct wire_out *wire_begin(void) {
@@ -27,7 +29,7 @@ struct wire_out *wire_begin(void) {
         host_write(HOST_RESTART, NULL, 0);
     out->flushed = false;
     out->writer = (struct inro__mp_writer){
-        .start = out->buffer, .at = out->buffer, .end = out->buffer + WIRE_BUFFER, .grow = flush, .user = out};
+        .start = messages.out, .at = messages.out, .end = messages.out + WIRE_OUT, .grow = flush, .user = out};
     return out;
 }
 
@@ -39,7 +41,7 @@ uint64_t wire_end(mrb_state *mrb, struct wire_out *out) {
     if (out->writer.failed)
         mrb_raise(mrb, E_RUNTIME_ERROR, "the message could not be written");
     out->flushed = false;
-    return (uint64_t)(uintptr_t)out->buffer << 32 | (uint32_t)(out->writer.at - out->buffer);
+    return (uint64_t)(uintptr_t)messages.out << 32 | (uint32_t)(out->writer.at - messages.out);
 }
 
 struct put {
@@ -115,6 +117,12 @@ static void put(mrb_state *mrb, const struct put *state, mrb_value value) {
         return;
     case MRB_TT_INTEGER:
         inro__mp_write_int(writer, mrb_integer(value));
+        return;
+    case MRB_TT_BIGINT:
+        /* The interpreter leaves -(2**63) in this form, although it fits. */
+        if (mrb_bint_cmp(mrb, value, mrb_int_value(mrb, MRB_INT_MIN)) != 0)
+            refuse(mrb, state->role, value);
+        inro__mp_write_int(writer, MRB_INT_MIN);
         return;
     case MRB_TT_FLOAT:
         inro__mp_write_float(writer, mrb_float(value));

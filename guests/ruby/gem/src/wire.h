@@ -8,14 +8,22 @@
 #include <mruby.h>
 
 #define WIRE_DEPTH_MAX 128
-#define WIRE_BUFFER 4096
+#define WIRE_OUT 2048
+#define WIRE_IN 8192
 
 /* A message on its way out: what does not fit the buffer has gone to the host before. */
 struct wire_out {
     struct inro__mp_writer writer;
     bool flushed;
-    uint8_t buffer[WIRE_BUFFER];
 };
+
+/* The two mailboxes. Small messages of both directions share one page, since every page that an invocation
+ * writes is copied back after it. */
+struct messages {
+    uint8_t out[WIRE_OUT];
+    uint8_t in[WIRE_IN];
+};
+extern struct messages messages;
 
 /* Begins a message. Only one is under way at a time: values are encoded without calling Ruby code. */
 struct wire_out *wire_begin(void);
