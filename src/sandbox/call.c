@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "sandbox/invoke.h"
+#include "value/message.h"
 #include "value/object.h"
 #include "wasm/enter.h"
 
@@ -71,55 +72,29 @@ inro_status inro_call_fail(inro_call *call, inro_call_fault fault, inro_str mess
 
 /* ---- writing into the invocation's reply buffer ---- */
 
-static bool grow_reply(struct inro__mp_writer *writer, size_t need) {
-    struct inro__buf *buf = writer->user;
-    buf->length = (size_t)(writer->at - writer->start);
-    if (inro__buf_reserve(buf, need) != INRO_OK)
-        return false;
-    writer->start = buf->data;
-    writer->at = buf->data + buf->length;
-    writer->end = buf->data + buf->capacity;
-    return true;
-}
-
-static struct inro__mp_writer writer_of(struct inro__buf *buf) {
-    buf->length = 0;
-    return (struct inro__mp_writer){.start = buf->data,
-                                    .at = buf->data,
-                                    .end = buf->data ? buf->data + buf->capacity : NULL,
-                                    .grow = grow_reply,
-                                    .user = buf};
-}
-
-static bool writer_done(struct inro__mp_writer *writer) {
-    struct inro__buf *buf = writer->user;
-    buf->length = (size_t)(writer->at - writer->start);
-    return !writer->failed;
-}
-
 static void write_tag(struct inro__mp_writer *writer, uint8_t tag) {
     inro__mp_write_int(writer, tag); /* below 128: the byte itself */
 }
 
 static bool write_fault(struct inro__buf *reply, int fault, inro_str message) {
-    struct inro__mp_writer writer = writer_of(reply);
+    struct inro__mp_writer writer = inro__message_begin(reply);
     write_tag(&writer, REPLY_FAULT);
     inro__mp_write_int(&writer, fault);
     if (inro__utf8_is_valid(message.data, message.length))
         inro__mp_write_str(&writer, message.data, (uint32_t)message.length);
     else
         inro__mp_write_bin(&writer, message.data, (uint32_t)message.length);
-    return writer_done(&writer);
+    return inro__message_end(&writer);
 }
 
 static bool write_answer(struct inro_call *call, struct inro__buf *reply) {
     static const struct inro_value nil = {.type = INRO_VALUE_NIL};
     struct inro__handle_map handles = inro__handles_map(&call->invocation->handles);
-    struct inro__mp_writer writer = writer_of(reply);
+    struct inro__mp_writer writer = inro__message_begin(reply);
     write_tag(&writer, REPLY_VALUE);
     enum inro__encode_status status =
         inro__value_encode(call->answer ? call->answer : &nil, &writer, &handles);
-    if (writer_done(&writer) && status == INRO__ENCODE_OK)
+    if (inro__message_end(&writer) && status == INRO__ENCODE_OK)
         return true;
     if (status == INRO__ENCODE_HANDLES)
         return write_fault(reply, FAULT_HANDLES, INRO_STR("this invocation has no more handles"));
@@ -131,9 +106,9 @@ static bool write_reply(struct inro_call *call, inro_status status) {
     if (status == INRO_OK)
         return write_answer(call, reply);
     if ((status == INRO_ERR_BREAK || status == INRO_ERR_BLOCK) && status == call->yielded) {
-        struct inro__mp_writer writer = writer_of(reply);
+        struct inro__mp_writer writer = inro__message_begin(reply);
         write_tag(&writer, status == INRO_ERR_BREAK ? REPLY_BREAK : REPLY_RAISED);
-        return writer_done(&writer);
+        return inro__message_end(&writer);
     }
     if (call->message.length == 0)
         inro_call_fail(call, (inro_call_fault)call->fault, INRO_STR("the service failed"));
@@ -274,10 +249,10 @@ enum inro__trap inro__invocation_call(void *user, struct inro__slot *slot, uint3
 static inro_status write_yield(struct inro_call *call, const inro_value *args, inro_error *err) {
     static const struct inro_value none = {.type = INRO_VALUE_ARRAY};
     struct inro__handle_map handles = inro__handles_map(&call->invocation->handles);
-    struct inro__mp_writer writer = writer_of(&call->invocation->reply);
+    struct inro__mp_writer writer = inro__message_begin(&call->invocation->reply);
     inro__mp_write_int(&writer, call->flags >> FLAG_BLOCK_SHIFT);
     enum inro__encode_status status = inro__value_encode(args ? args : &none, &writer, &handles);
-    if (writer_done(&writer) && status == INRO__ENCODE_OK)
+    if (inro__message_end(&writer) && status == INRO__ENCODE_OK)
         return INRO_OK;
     return inro__fail(err, INRO_ERR_TYPE, 0, "%s",
                       status == INRO__ENCODE_HANDLES ? "this invocation has no more handles"

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "sandbox/path.h"
+#include "value/message.h"
 #include "wasm/enter.h"
 #include "wasm/pool.h"
 #include "wasm/watch.h"
@@ -262,30 +263,19 @@ static inro_status take_overrides(struct inro__invocation *invocation, const inr
     return INRO_OK;
 }
 
-static bool grow_message(struct inro__mp_writer *writer, size_t need) {
-    struct inro__buf *buf = writer->user;
-    buf->length = (size_t)(writer->at - writer->start);
-    if (inro__buf_reserve(buf, need) != INRO_OK)
-        return false;
-    writer->start = buf->data;
-    writer->at = buf->data + buf->length;
-    writer->end = buf->data + buf->capacity;
-    return true;
-}
-
 /* Here, not before the invocation: OBJECT values among the arguments get handles of its table. */
 static inro_status send_run(struct inro__invocation *invocation, const struct request *request, inro_error *err) {
     static const struct inro_value no_args = {.type = INRO_VALUE_ARRAY}, no_kwargs = {.type = INRO_VALUE_MAP};
     struct inro__handle_map handles = inro__handles_map(&invocation->handles);
-    struct inro__mp_writer writer = {.grow = grow_message, .user = &invocation->reply};
+    struct inro__mp_writer writer = inro__message_begin(&invocation->reply);
     inro__mp_write_str(&writer, request->source.data, (uint32_t)request->source.length);
     enum inro__encode_status status = inro__value_encode(request->args ? request->args : &no_args, &writer, &handles);
     if (status == INRO__ENCODE_OK)
         status = inro__value_encode(request->kwargs ? request->kwargs : &no_kwargs, &writer, &handles);
-    invocation->reply.length = (size_t)(writer.at - writer.start);
+    bool fits = inro__message_end(&writer);
     if (status == INRO__ENCODE_HANDLES)
         return inro__fail(err, INRO_ERR_ARGUMENT, 0, "args: more objects than there are handles");
-    if (writer.failed)
+    if (!fits)
         return inro__fail(err, INRO_ERR_ARGUMENT, 0, "args: larger than 16 MiB, or no memory for them");
     return inro__invocation_send(invocation, invocation->slot->guest->run, invocation->reply.data,
                                  invocation->reply.length);

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "sandbox/invoke.h"
 #include "sandbox/path.h"
-#include "value/msgpack.h"
+#include "value/message.h"
 #include "wasm/enter.h"
 #include "wasm/pool.h"
 
@@ -120,25 +120,13 @@ inro_status inro_sandbox_bind(inro_sandbox *sandbox, inro_str path, inro_object 
 
 /* ---- snippets ---- */
 
-static bool grow_message(struct inro__mp_writer *writer, size_t need) {
-    struct inro__buf *buf = writer->user;
-    buf->length = (size_t)(writer->at - writer->start);
-    if (inro__buf_reserve(buf, need) != INRO_OK)
-        return false;
-    writer->start = buf->data;
-    writer->at = buf->data + buf->length;
-    writer->end = buf->data + buf->capacity;
-    return true;
-}
-
 /* The guest's load message: [is bytecode, name, body] without the array around it. */
 static inro_status write_snippet(struct inro__buf *buf, bool bytecode, inro_str name, inro_bytes body) {
-    struct inro__mp_writer writer = {.grow = grow_message, .user = buf};
+    struct inro__mp_writer writer = inro__message_begin(buf);
     inro__mp_write_bool(&writer, bytecode);
     inro__mp_write_str(&writer, name.data, (uint32_t)name.length);
     inro__mp_write_bin(&writer, body.data, (uint32_t)body.length);
-    buf->length = (size_t)(writer.at - writer.start);
-    return writer.failed ? INRO_ERR_MEMORY : INRO_OK;
+    return inro__message_end(&writer) ? INRO_OK : INRO_ERR_MEMORY;
 }
 
 static inro_status make_snippet(struct inro__snippet *snippet, bool bytecode, inro_str name, inro_bytes body) {

@@ -6,19 +6,9 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/error.h"
 #include "sandbox/invoke.h"
+#include "value/message.h"
 
 #define OUTCOME_VALUE 1
-
-static bool grow_message(struct inro__mp_writer *writer, size_t need) {
-    struct inro__buf *buf = writer->user;
-    buf->length = (size_t)(writer->at - writer->start);
-    if (inro__buf_reserve(buf, need) != INRO_OK)
-        return false;
-    writer->start = buf->data;
-    writer->at = buf->data + buf->length;
-    writer->end = buf->data + buf->capacity;
-    return true;
-}
 
 static bool gave_value(const struct inro__invocation *invocation) {
     const struct inro__buf *message = &invocation->outcome->message;
@@ -28,12 +18,11 @@ static bool gave_value(const struct inro__invocation *invocation) {
 /* An array of paths; a service's number is its index. */
 static inro_status bind_services(struct inro__invocation *invocation, inro_error *err) {
     const inro_sandbox *sandbox = invocation->sandbox;
-    struct inro__mp_writer writer = {.grow = grow_message, .user = &invocation->reply};
+    struct inro__mp_writer writer = inro__message_begin(&invocation->reply);
     inro__mp_write_array(&writer, (uint32_t)sandbox->services_count);
     for (size_t i = 0; i < sandbox->services_count; i++)
         inro__mp_write_str(&writer, sandbox->services[i].path, (uint32_t)sandbox->services[i].path_length);
-    invocation->reply.length = (size_t)(writer.at - writer.start);
-    if (writer.failed)
+    if (!inro__message_end(&writer))
         return inro__fail(err, INRO_ERR_MEMORY, 0, "no memory for the services' names");
     inro_status status = inro__invocation_send(invocation, invocation->slot->guest->setup, invocation->reply.data,
                                                invocation->reply.length);
@@ -49,7 +38,7 @@ static inro_status bind_services(struct inro__invocation *invocation, inro_error
 }
 
 /* Runs the first `count` snippets; *done is how many may be baked. */
-static inro_status run_snippets(struct inro__invocation *invocation, size_t count, size_t *done) {
+static inro_status bake_snippets(struct inro__invocation *invocation, size_t count, size_t *done) {
     const inro_sandbox *sandbox = invocation->sandbox;
     for (*done = 0; *done < count; ++*done) {
         const struct inro__snippet *snippet = &sandbox->snippets[*done];
@@ -77,7 +66,7 @@ static inro_status bake(inro_sandbox *sandbox, size_t count, size_t *done, inro_
     if (sandbox->services_count > 0)
         status = bind_services(&invocation, err);
     if (status == INRO_OK)
-        status = run_snippets(&invocation, count, done);
+        status = bake_snippets(&invocation, count, done);
     if (status == INRO_OK && *done == count) {
         status = inro__image_capture(invocation.slot, &sandbox->own_image);
         if (status == INRO_ERR_LIMIT && count > 0) {

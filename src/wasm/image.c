@@ -44,7 +44,7 @@ const struct inro__image *inro__image_booted(const struct inro__guest *guest) {
     return entry ? &entry->image : NULL;
 }
 
-static bool is_zero(const struct inro__booted *memory, uint32_t page) {
+static bool is_zero_page(const struct inro__booted *memory, uint32_t page) {
     return memory->zero_pages[page / 64] >> (page % 64) & 1;
 }
 
@@ -59,7 +59,7 @@ static int write_page(int descriptor, const uint8_t *bytes, off_t at) {
 static int write_pages(int descriptor, const struct inro__booted *memory) {
     for (uint32_t page = 0; page < memory->size / INRO__PAGE; page++) {
         size_t at = (size_t)page * INRO__PAGE;
-        if (!is_zero(memory, page) && write_page(descriptor, memory->bytes + at, (off_t)at))
+        if (!is_zero_page(memory, page) && write_page(descriptor, memory->bytes + at, (off_t)at))
             return -1;
     }
     return 0;
@@ -92,7 +92,7 @@ int inro__image_descriptor(const struct inro__guest *guest) {
 
 static const uint8_t *booted_page(const struct inro__guest *guest, uint32_t page) {
     const struct inro__booted *memory = guest->booted;
-    return page < memory->size / INRO__PAGE && !is_zero(memory, page) ? memory->bytes + (size_t)page * INRO__PAGE : NULL;
+    return page < memory->size / INRO__PAGE && !is_zero_page(memory, page) ? memory->bytes + (size_t)page * INRO__PAGE : NULL;
 }
 
 const uint8_t *inro__image_page(const struct inro__image *image, uint32_t page) {

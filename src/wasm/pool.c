@@ -15,18 +15,18 @@ static struct {
 
 /* The child of a fork has one thread. Slots that other threads had in use stay unused there: their memory was
  * half way through something. */
-static void before_fork(void) {
+static void pool_before_fork(void) {
     pthread_mutex_lock(&pool.idle_lock);
     pthread_mutex_lock(&pool.all_lock);
 }
 
-static void after_fork(void) {
+static void pool_after_fork(void) {
     pthread_mutex_unlock(&pool.all_lock);
     pthread_mutex_unlock(&pool.idle_lock);
 }
 
-__attribute__((constructor)) static void watch_forks(void) {
-    pthread_atfork(before_fork, after_fork, after_fork);
+__attribute__((constructor)) static void pool_at_fork(void) {
+    pthread_atfork(pool_before_fork, pool_after_fork, pool_after_fork);
 }
 
 static bool enlist(struct inro__slot *slot) {
@@ -128,7 +128,7 @@ static void discard_idle(const struct inro__image *image) {
 void inro__pool_forget(const struct inro__image *image) {
     inro_error unused;
     struct inro__slot *slot;
-    const struct inro__image *booted = inro__image_booted(image->guest);
+    const struct inro__image *plain = inro__image_booted(image->guest);
     for (;;) {
         pthread_mutex_lock(&pool.idle_lock);
         struct inro__slot **link = &pool.idle;
@@ -140,7 +140,7 @@ void inro__pool_forget(const struct inro__image *image) {
         pthread_mutex_unlock(&pool.idle_lock);
         if (!slot)
             return;
-        if (inro__slot_dress(slot, booted, &unused) != INRO_OK)
+        if (inro__slot_dress(slot, plain, &unused) != INRO_OK)
             discard(slot);
         else
             inro__pool_give(slot);

@@ -295,6 +295,8 @@ uint64_t inro__slot_used(const struct inro__slot *slot, uint64_t limit) {
     for (uint32_t i = 0; i < slot->hot_count; i++)
         if (!inro__image_page(slot->image, slot->hot[i]) && !is_zero(page_at(slot, slot->hot[i])))
             used += INRO__PAGE;
+    if (used > 0)
+        used += INRO__PAGE; /* the pages at both ends were in use before, in part */
     return used < limit ? used : limit;
 }
 

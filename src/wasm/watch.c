@@ -113,17 +113,17 @@ static int start_thread(void) {
     return cause;
 }
 
-static void before_fork(void) {
+static void watch_before_fork(void) {
     pthread_mutex_lock(&watch.lock);
 }
 
-static void in_parent(void) {
+static void watch_in_parent(void) {
     pthread_mutex_unlock(&watch.lock);
 }
 
 /* The child has no watchdog, and its one thread another number: deadlines of invocations that it is in the
  * middle of go on, once it starts the next one or returns from a host call. */
-static void in_child(void) {
+static void watch_in_child(void) {
     watch.running = false;
     watch.woken = false;
     atomic_store(&watch.next_due, 0);
@@ -135,8 +135,8 @@ static void in_child(void) {
     pthread_mutex_unlock(&watch.lock);
 }
 
-__attribute__((constructor)) static void watch_forks(void) {
-    pthread_atfork(before_fork, in_parent, in_child);
+__attribute__((constructor)) static void watch_at_fork(void) {
+    pthread_atfork(watch_before_fork, watch_in_parent, watch_in_child);
 }
 
 /* The watchdog learns of a deadline that is due before all it knows. */

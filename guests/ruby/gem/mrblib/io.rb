@@ -19,7 +19,7 @@ class IO
 
   def write(*objects)
     bytes = 0
-    objects.each { |object| bytes += Inro.write(@fileno, "#{object}") }
+    objects.each { |object| bytes += Inro.write(@fileno, Inro.text(object)) }
     bytes
   end
 
@@ -34,9 +34,9 @@ class IO
   end
 
   def puts(*objects)
-    text = ""
-    Inro.lines(objects, text, [])
-    write(objects.empty? ? "\n" : text)
+    all = ""
+    Inro.lines(objects, all, [])
+    write(objects.empty? ? "\n" : all)
     nil
   end
 
@@ -70,19 +70,24 @@ class IO
 end
 
 module Inro
+  # A String, also when the object's to_s gives none; long ones are not copied.
+  def self.text(object)
+    object.is_a?(String) ? object : "#{object}"
+  end
+
   # Appends each object as a line; arrays are flattened, and one that contains itself is named.
-  def self.lines(objects, text, seen)
+  def self.lines(objects, all, seen)
     objects.each do |object|
       if object.is_a?(Array)
         if seen.any? { |outer| outer.equal?(object) }
-          text << "[...]\n"
+          all << "[...]\n"
         else
-          lines(object, text, seen + [object])
+          lines(object, all, seen + [object])
         end
       else
-        line = "#{object}" # a String, also when its to_s gives none
-        text << line
-        text << "\n" unless line.end_with?("\n")
+        line = text(object)
+        all << line
+        all << "\n" unless line.end_with?("\n")
       end
     end
   end

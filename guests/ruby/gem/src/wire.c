@@ -102,6 +102,12 @@ static void put_hash(mrb_state *mrb, const struct put *state, mrb_value value) {
     mrb_hash_foreach(mrb, mrb_hash_ptr(value), put_pair, &inner);
 }
 
+/* The interpreter leaves -(2**63) a big integer, although it fits, and cannot compare it to one that is not. */
+static bool is_int_min(mrb_state *mrb, mrb_value value) {
+    mrb_value next = mrb_bint_add(mrb, value, mrb_fixnum_value(1));
+    return mrb_integer_p(next) && mrb_integer(next) == MRB_INT_MIN + 1;
+}
+
 static void put(mrb_state *mrb, const struct put *state, mrb_value value) {
     struct inro__mp_writer *writer = &state->out->writer;
     uint32_t id;
@@ -119,8 +125,7 @@ static void put(mrb_state *mrb, const struct put *state, mrb_value value) {
         inro__mp_write_int(writer, mrb_integer(value));
         return;
     case MRB_TT_BIGINT:
-        /* The interpreter leaves -(2**63) in this form, although it fits. */
-        if (mrb_bint_cmp(mrb, value, mrb_int_value(mrb, MRB_INT_MIN)) != 0)
+        if (!is_int_min(mrb, value))
             refuse(mrb, state->role, value);
         inro__mp_write_int(writer, MRB_INT_MIN);
         return;
