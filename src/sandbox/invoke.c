@@ -247,6 +247,8 @@ static inro_status find_service(const inro_sandbox *sandbox, inro_str path, uint
 static inro_status take_overrides(struct inro__invocation *invocation, const inro_invocation *given, inro_error *err) {
     if (given->bindings_count == 0)
         return INRO_OK;
+    if (!given->bindings)
+        return inro__fail(err, INRO_ERR_ARGUMENT, 0, "bindings: NULL, but bindings_count is %zu", given->bindings_count);
     if (given->bindings_count > INRO__BINDINGS_MAX)
         return inro__fail(err, INRO_ERR_ARGUMENT, 0, "bindings_count: more than %u", INRO__BINDINGS_MAX);
     invocation->overrides = inro__alloc(given->bindings_count * sizeof *invocation->overrides);
@@ -405,6 +407,28 @@ inro_status inro__invoke_check(const struct inro__limits *limits, const uint8_t 
         status = syntax_failure(invocation.outcome, err);
     else
         inro__fail(err, status, 0, "compiling a snippet: %s", inro_status_text(status));
+    inro_outcome_free(invocation.outcome);
+    inro__invocation_end(&invocation);
+    return status;
+}
+
+/* ---- checking a name ---- */
+
+inro_status inro__invoke_constant(inro_str name, bool *exists, inro_error *err) {
+    static const struct inro__limits limits = {INRO__TIMEOUT_US_DEFAULT, INRO__MEMORY_DEFAULT, 0, 0, INRO_PROFILE_HERMETIC};
+    char source[INRO__NAME_MAX + 64];
+    int length = snprintf(source, sizeof source, "Object.const_defined?(:%.*s)", (int)name.length, name.data);
+    struct inro__invocation invocation;
+    inro_status status = inro__invocation_begin(&invocation, &limits, inro__image_booted(&inro__ruby_guest), err);
+    if (status != INRO_OK)
+        return status;
+    status = inro__invocation_send(&invocation, inro__ruby_guest.eval, source, (size_t)length);
+    if (status == INRO_OK)
+        status = inro__invocation_conclude(&invocation);
+    if (status != INRO_OK)
+        inro__fail(err, status, 0, "looking a constant up: %s", inro_status_text(status));
+    else
+        *exists = invocation.outcome->ended != INRO_ENDED_VALUE || inro_value_get_bool(&invocation.outcome->value);
     inro_outcome_free(invocation.outcome);
     inro__invocation_end(&invocation);
     return status;

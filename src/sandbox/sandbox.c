@@ -61,19 +61,33 @@ void inro_sandbox_free(inro_sandbox *sandbox) {
 
 /* ---- services ---- */
 
+/* A service must not take the place of something that scripts, or the guest itself, rely on. */
+static inro_status check_constant(inro_str path, inro_error *err) {
+    const char *colon = memchr(path.data, ':', path.length);
+    inro_str first = {path.data, colon ? (size_t)(colon - path.data) : path.length};
+    bool exists = false;
+    inro_status status = inro__invoke_constant(first, &exists, err);
+    if (status == INRO_OK && exists)
+        return inro__fail(err, INRO_ERR_CONFLICT, 0, "\"%.*s\": \"%.*s\" is a constant of the guest's language",
+                          (int)path.length, path.data, (int)first.length, first.data);
+    return status;
+}
+
 static inro_status check_path(const inro_sandbox *sandbox, inro_str path, inro_error *err) {
     for (size_t i = 0; i < sandbox->services_count; i++) {
         const struct inro__service *service = &sandbox->services[i];
         inro_str bound = {service->path, service->path_length};
         if (inro__str_equal(bound, path))
-            return inro__fail(err, INRO_ERR_CONFLICT, 0, "\"%.*s\" is already bound", (int)path.length, path.data);
+            return inro__fail(err, INRO_ERR_CONFLICT, 0, "\"%.*s\" is already bound", (int)path.length,
+                              path.data);
         if (inro__path_clash(bound, path))
-            return inro__fail(err, INRO_ERR_CONFLICT, 0, "\"%.*s\" conflicts with an existing binding, \"%.*s\"",
-                              (int)path.length, path.data, (int)bound.length, bound.data);
+            return inro__fail(err, INRO_ERR_CONFLICT, 0,
+                              "\"%.*s\" conflicts with an existing binding, \"%.*s\"", (int)path.length,
+                              path.data, (int)bound.length, bound.data);
     }
     if (sandbox->services_count >= INRO__BINDINGS_MAX)
         return inro__fail(err, INRO_ERR_CONFLICT, 0, "more than %u services", INRO__BINDINGS_MAX);
-    return INRO_OK;
+    return check_constant(path, err);
 }
 
 static char *copy_text(inro_str text) {
@@ -91,7 +105,8 @@ static inro_status add_service(inro_sandbox *sandbox, inro_str path, inro_object
     sandbox->services = services;
     char *copy = copy_text(path);
     if (!copy) {
-        /* Shrinking back keeps "capacity is count"; if even that fails the block is only larger than counted. */
+        /* Shrinking back keeps "capacity is count"; if even that fails the block is only larger than counted.
+         */
         void *smaller = inro__resize(services, (count + 1) * row, count * row);
         sandbox->services = count ? smaller : NULL;
         return inro__fail(err, INRO_ERR_MEMORY, 0, "no memory for a binding");
@@ -105,13 +120,15 @@ inro_status inro_sandbox_bind(inro_sandbox *sandbox, inro_str path, inro_object 
     if (!sandbox)
         return inro__fail(err, INRO_ERR_ARGUMENT, 0, "sandbox: NULL");
     if (!inro__path_is_path(path))
-        return inro__fail(err, INRO_ERR_ARGUMENT, 0, "path: \"%.*s\" must be constant names joined by ::, each matching [A-Z]\\w*",
+        return inro__fail(err, INRO_ERR_ARGUMENT, 0,
+                          "path: \"%.*s\" must be constant names joined by ::, each matching [A-Z]\\w*",
                           (int)(path.length > 64 ? 64 : path.length), path.data ? path.data : "");
     pthread_mutex_lock(&sandbox->lock);
-    inro_status status = atomic_load(&sandbox->sealed)
-                             ? inro__fail(err, INRO_ERR_SEALED, 0, "bind after first Sandbox invocation: \"%.*s\"",
-                                          (int)path.length, path.data)
-                             : check_path(sandbox, path, err);
+    inro_status status =
+        atomic_load(&sandbox->sealed)
+            ? inro__fail(err, INRO_ERR_SEALED, 0, "bind after first Sandbox invocation: \"%.*s\"",
+                         (int)path.length, path.data)
+            : check_path(sandbox, path, err);
     if (status == INRO_OK)
         status = add_service(sandbox, path, object, err);
     pthread_mutex_unlock(&sandbox->lock);
@@ -153,7 +170,8 @@ static inro_status check_snippet_name(const inro_sandbox *sandbox, inro_str name
     for (size_t i = 0; i < sandbox->snippets_count; i++) {
         const struct inro__snippet *snippet = &sandbox->snippets[i];
         if (snippet->name && inro__str_equal((inro_str){snippet->name, snippet->name_length}, name))
-            return inro__fail(err, INRO_ERR_CONFLICT, 0, "snippet \"%.*s\" is already preloaded", (int)name.length, name.data);
+            return inro__fail(err, INRO_ERR_CONFLICT, 0, "snippet \"%.*s\" is already preloaded",
+                              (int)name.length, name.data);
     }
     return INRO_OK;
 }
@@ -172,7 +190,8 @@ static inro_status append_snippet(inro_sandbox *sandbox, const struct inro__snip
 }
 
 /* Under the lock. The name is empty for bytecode. */
-static inro_status add_snippet(inro_sandbox *sandbox, bool bytecode, inro_str name, inro_bytes body, inro_error *err) {
+static inro_status add_snippet(inro_sandbox *sandbox, bool bytecode, inro_str name, inro_bytes body,
+                               inro_error *err) {
     if (atomic_load(&sandbox->sealed))
         return inro__fail(err, INRO_ERR_SEALED, 0, "preload after first Sandbox invocation");
     inro_status status = bytecode ? INRO_OK : check_snippet_name(sandbox, name, err);
@@ -197,7 +216,8 @@ static inro_status check_body(const inro_sandbox *sandbox, inro_bytes body, cons
     if (!body.data)
         return inro__fail(err, INRO_ERR_ARGUMENT, 0, "%s: not given", what);
     if (body.length > INRO__SOURCE_MAX)
-        return inro__fail(err, INRO_ERR_ARGUMENT, 0, "%s: %zu bytes are more than %u", what, body.length, INRO__SOURCE_MAX);
+        return inro__fail(err, INRO_ERR_ARGUMENT, 0, "%s: %zu bytes are more than %u", what, body.length,
+                          INRO__SOURCE_MAX);
     return INRO_OK;
 }
 

@@ -8,6 +8,14 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Functions that run on a guest's stack, or are left by a jump: the sanitizers' own idea of the stack (shadow
+ * bytes of frames, a list of callers) would be wrong after either. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define ON_GUEST_STACK __attribute__((no_sanitize("address"), no_sanitize("thread"), noinline))
+#else
+#define ON_GUEST_STACK
+#endif
+
 /* initial-exec: read by the fault handler, where a lazy lookup could allocate. */
 static __thread struct inro__activation *current __attribute__((tls_model("initial-exec")));
 static __thread unsigned depth __attribute__((tls_model("initial-exec")));
@@ -67,28 +75,28 @@ static void set_host_state(const struct inro__activation *activation) {
 /* ---- states ---- */
 
 /* Guest code is over for now. If the watchdog was first, its signal is on the way: wait for it here, still in
- * guest state, where the handler may unwind. */
-static void leave_guest(struct inro__slot *slot, int state) {
+ * guest state, where the handler may unwind. (Or the watchdog takes its KILL back.) */
+ON_GUEST_STACK static void leave_guest(struct inro__slot *slot, int state) {
     int expected = INRO__SLOT_GUEST;
-    if (atomic_compare_exchange_strong(&slot->state, &expected, state))
-        return;
-    for (;;)
+    while (!atomic_compare_exchange_strong(&slot->state, &expected, state)) {
+        expected = INRO__SLOT_GUEST;
         sched_yield();
+    }
 }
 
-_Noreturn static void stop(struct inro__slot *slot, enum inro__trap trap) {
+ON_GUEST_STACK _Noreturn static void stop(struct inro__slot *slot, enum inro__trap trap) {
     leave_guest(slot, INRO__SLOT_HOST);
     inro__unwind(&slot->entered->frame, (int)trap);
 }
 
 /* Guest code goes on; if the deadline passed while host code ran, it does not. */
-static void go_on(struct inro__slot *slot) {
+ON_GUEST_STACK static void go_on(struct inro__slot *slot) {
     atomic_store(&slot->state, INRO__SLOT_GUEST);
-    if (atomic_load(&slot->expired))
+    if (atomic_load(&slot->expired_ns) == atomic_load_explicit(&slot->deadline_ns, memory_order_relaxed))
         stop(slot, INRO__TRAP_TIMEOUT);
 }
 
-void inro__guest_trap(enum inro__trap trap) {
+ON_GUEST_STACK void inro__guest_trap(enum inro__trap trap) {
     stop(current->slot, trap);
 }
 
@@ -102,7 +110,7 @@ struct entry_call {
 };
 
 /* On the guest's stack. */
-static void entry_body(void *argument) {
+ON_GUEST_STACK static void entry_body(void *argument) {
     struct entry_call *call = argument;
     go_on(call->slot);
     call->result = call->entry(&call->slot->instance, call->a, call->b);
@@ -113,7 +121,7 @@ static void entry_body(void *argument) {
 static void *guest_stack(const struct inro__slot *slot) {
     if (!slot->entered)
         return slot->stack + INRO__GUEST_STACK - 64;
-    return (void *)(((uintptr_t)slot->entered->guest_stack - 256) & ~(uintptr_t)15);
+    return (void *)((uintptr_t)slot->entered->guest_stack & ~(uintptr_t)15);
 }
 
 enum inro__trap inro__enter(struct inro__slot *slot, inro__entry_fn entry, uint32_t a, uint32_t b, uint64_t *result) {
@@ -148,12 +156,11 @@ enum inro__trap inro__enter(struct inro__slot *slot, inro__entry_fn entry, uint3
 
 /* Runs `body` in host state, on the stack where the guest was entered, and comes back to the guest, unless
  * something inside trapped. */
-static void call_host(struct inro__slot *slot, void (*body)(void *), void *argument, const enum inro__trap *trap) {
+ON_GUEST_STACK static void call_host(struct inro__slot *slot, void (*body)(void *), void *argument, const enum inro__trap *trap) {
     struct inro__activation *activation = slot->entered;
     leave_guest(slot, INRO__SLOT_HOST);
     set_host_state(activation);
-    activation->guest_stack = __builtin_frame_address(0);
-    inro__call_host(activation->frame.stack_pointer, body, argument);
+    inro__call_host(activation->frame.stack_pointer, body, argument, &activation->guest_stack);
     set_guest_state(slot);
     enum inro__trap reason = slot->trapped != INRO__TRAP_NONE ? slot->trapped : *trap;
     if (reason != INRO__TRAP_NONE)
@@ -161,7 +168,7 @@ static void call_host(struct inro__slot *slot, void (*body)(void *), void *argum
     go_on(slot);
 }
 
-static struct inro__slot *slot_of(struct inro__instance *instance) {
+static inline struct inro__slot *slot_of(struct inro__instance *instance) {
     return (struct inro__slot *)(void *)instance;
 }
 
@@ -206,12 +213,12 @@ void Z_inroZ_entropy(struct inro__instance *instance, uint32_t address, uint32_t
 uint32_t Z_inroZ_try(struct inro__instance *instance, uint32_t body, uint32_t argument, uint32_t name);
 void Z_inroZ_throw(struct inro__instance *instance, uint32_t name);
 
-void Z_inroZ_write(struct inro__instance *instance, uint32_t stream, uint32_t address, uint32_t length) {
+ON_GUEST_STACK void Z_inroZ_write(struct inro__instance *instance, uint32_t stream, uint32_t address, uint32_t length) {
     struct host_request request = {.slot = slot_of(instance), .range = {address, length}, .number = stream};
     call_host(request.slot, write_body, &request, &request.trap);
 }
 
-uint64_t Z_inroZ_call(struct inro__instance *instance, uint32_t target, uint32_t address, uint32_t length,
+ON_GUEST_STACK uint64_t Z_inroZ_call(struct inro__instance *instance, uint32_t target, uint32_t address, uint32_t length,
                       uint32_t flags) {
     struct host_request request = {
         .slot = slot_of(instance), .range = {address, length}, .number = target, .flags = flags};
@@ -219,13 +226,13 @@ uint64_t Z_inroZ_call(struct inro__instance *instance, uint32_t target, uint32_t
     return request.answer;
 }
 
-uint64_t Z_inroZ_clock(struct inro__instance *instance) {
+ON_GUEST_STACK uint64_t Z_inroZ_clock(struct inro__instance *instance) {
     struct host_request request = {.slot = slot_of(instance)};
     call_host(request.slot, clock_body, &request, &request.trap);
     return request.answer;
 }
 
-void Z_inroZ_entropy(struct inro__instance *instance, uint32_t address, uint32_t length) {
+ON_GUEST_STACK void Z_inroZ_entropy(struct inro__instance *instance, uint32_t address, uint32_t length) {
     struct host_request request = {.slot = slot_of(instance), .range = {address, length}};
     call_host(request.slot, entropy_body, &request, &request.trap);
 }
@@ -237,12 +244,12 @@ struct try_call {
     uint32_t body, argument;
 };
 
-static void try_body(void *argument) {
+ON_GUEST_STACK static void try_body(void *argument) {
     struct try_call *call = argument;
     slot_of(call->instance)->guest->call_body(call->instance, call->body, call->argument);
 }
 
-uint32_t Z_inroZ_try(struct inro__instance *instance, uint32_t body, uint32_t argument, uint32_t name) {
+ON_GUEST_STACK uint32_t Z_inroZ_try(struct inro__instance *instance, uint32_t body, uint32_t argument, uint32_t name) {
     struct inro__activation *activation = slot_of(instance)->entered;
     struct try_call call = {instance, body, argument};
     struct inro__try frame = {
@@ -254,7 +261,7 @@ uint32_t Z_inroZ_try(struct inro__instance *instance, uint32_t body, uint32_t ar
     return (uint32_t)thrown;
 }
 
-void Z_inroZ_throw(struct inro__instance *instance, uint32_t name) {
+ON_GUEST_STACK void Z_inroZ_throw(struct inro__instance *instance, uint32_t name) {
     struct inro__slot *slot = slot_of(instance);
     for (struct inro__try *frame = slot->entered->tries; frame; frame = frame->outer)
         if (frame->name == name)
@@ -266,7 +273,7 @@ void Z_inroZ_throw(struct inro__instance *instance, uint32_t name) {
 
 /* Only in guest state. `grown_end` moves first: a signal may stop the guest between any two lines, and the
  * reset gives back all that might have been opened. */
-uint32_t inro__guest_grow(struct inro__instance *instance, uint32_t pages) {
+ON_GUEST_STACK uint32_t inro__guest_grow(struct inro__instance *instance, uint32_t pages) {
     struct inro__slot *slot = slot_of(instance);
     uint64_t old = instance->w2c_memory.size, new_size = old + (uint64_t)pages * INRO__WASM_PAGE;
     if (new_size > (uint64_t)slot->guest->layout->pages_max * INRO__WASM_PAGE)

@@ -65,6 +65,6 @@ unsigned inro__activation_depth(void);
 /* switch_x86_64.S */
 int inro__protect(struct inro__frame *frame, void *stack, void (*call)(void *), void *argument);
 _Noreturn void inro__unwind(struct inro__frame *frame, int value);
-void inro__call_host(void *stack, void (*call)(void *), void *argument);
+void inro__call_host(void *stack, void (*call)(void *), void *argument, void **left);
 
 #endif

@@ -6,11 +6,13 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -18,6 +20,8 @@
 #define ALTERNATE_STACK_LEAST (32u * 1024)
 #define WRITE_FAULT 2
 #define HWCAP2_FSGSBASE_BIT 2u
+#define SIGNAL_FRAME_MAX (64u * 1024)
+#define KILLS_PUT_OFF_MAX 20u
 
 static struct {
     pthread_mutex_t lock;
@@ -28,6 +32,8 @@ static struct {
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 static pthread_key_t thread_key;
 static __thread bool thread_ready __attribute__((tls_model("initial-exec")));
+/* The signals that the thread blocked when it was readied. */
+static __thread uint64_t thread_mask __attribute__((tls_model("initial-exec")));
 
 bool inro__fault_open(void *address, size_t length) {
     return mprotect(address, length, PROT_READ | PROT_WRITE) == 0;
@@ -65,37 +71,6 @@ static void resume_in_unwind(ucontext_t *context, struct inro__slot *slot, enum 
     registers[REG_RSP] = (greg_t)(uintptr_t)slot->entered->frame.stack_pointer;
 }
 
-/* True when the signal was the guest's. */
-static bool handle_guest(siginfo_t *info, ucontext_t *context) {
-    struct inro__activation *activation = inro__activation_current();
-    if (!activation)
-        return false;
-    struct inro__slot *slot = activation->slot;
-    int state = atomic_load(&slot->state);
-    if (info->si_code == SI_QUEUE && info->si_value.sival_ptr == slot && info->si_pid == getpid()) {
-        if (state == INRO__SLOT_KILL)
-            resume_in_unwind(context, slot, INRO__TRAP_TIMEOUT);
-        return true;
-    }
-    if ((state != INRO__SLOT_GUEST && state != INRO__SLOT_KILL) || info->si_code <= 0)
-        return false;
-    uintptr_t address = (uintptr_t)info->si_addr;
-    if (is_first_write(slot, address, context)) {
-        uint32_t page = (uint32_t)((address - (uintptr_t)slot->instance.w2c_memory.base) / INRO__PAGE);
-        if (!inro__slot_open_page(slot, page))
-            resume_in_unwind(context, slot, INRO__TRAP_MEMORY);
-        return true;
-    }
-    enum inro__trap trap = trap_of(slot, address);
-    if (trap == INRO__TRAP_NONE)
-        return false;
-    /* With a kill on its way the fault repeats until the kill arrives. */
-    int expected = INRO__SLOT_GUEST;
-    if (atomic_compare_exchange_strong(&slot->state, &expected, INRO__SLOT_HOST))
-        resume_in_unwind(context, slot, trap);
-    return true;
-}
-
 /* ---- what is not ours ---- */
 
 static void pass_to_default(int signal, const siginfo_t *info) {
@@ -107,16 +82,18 @@ static void pass_to_default(int signal, const siginfo_t *info) {
 }
 
 static void pass_to_handler(int signal, siginfo_t *info, void *context) {
-    const struct sigaction *before = &handler.before;
-    sigset_t mask = before->sa_mask, interrupted;
-    if (!(before->sa_flags & SA_NODEFER))
+    const struct sigaction before = handler.before;
+    sigset_t mask = before.sa_mask, interrupted;
+    if (!(before.sa_flags & SA_NODEFER))
         sigaddset(&mask, signal);
+    if (before.sa_flags & (int)SA_RESETHAND)
+        handler.before.sa_handler = SIG_DFL;
     pthread_sigmask(SIG_SETMASK, &((ucontext_t *)context)->uc_sigmask, NULL);
     pthread_sigmask(SIG_BLOCK, &mask, &interrupted);
-    if (before->sa_flags & SA_SIGINFO)
-        before->sa_sigaction(signal, info, context);
+    if (before.sa_flags & SA_SIGINFO)
+        before.sa_sigaction(signal, info, context);
     else
-        before->sa_handler(signal);
+        before.sa_handler(signal);
     pthread_sigmask(SIG_SETMASK, &interrupted, NULL);
 }
 
@@ -128,6 +105,126 @@ static void pass_on(int signal, siginfo_t *info, void *context) {
         pass_to_default(signal, info);
     else
         pass_to_handler(signal, info, context);
+}
+
+/* ---- the watchdog's signal ---- */
+
+static uint64_t mask_word(const sigset_t *mask) {
+    uint64_t word;
+    memcpy(&word, mask, sizeof word);
+    return word;
+}
+
+static bool is_held(int state) {
+    return state == INRO__SLOT_KILL || state == INRO__SLOT_KILL_SENT;
+}
+
+/* Our own signal. With the queue of signals full the kernel delivers it without what was to go with it. */
+static bool is_kill(const siginfo_t *info, int state) {
+    if (info->si_code == SI_QUEUE)
+        return info->si_value.sival_ptr == &handler && info->si_pid == getpid();
+    return info->si_code == SI_USER && info->si_pid == 0 && is_held(state);
+}
+
+/* A handler of the host may be running on top of the guest: it blocks signals that the thread does not. Leaving
+ * it half way would leave them blocked, and whatever it was doing undone, so the watchdog has to come again;
+ * but only so often, since the host may have changed the thread's mask in the meantime. */
+static bool is_in_host_handler(struct inro__slot *slot, const ucontext_t *context) {
+    uint64_t mask = mask_word(&context->uc_sigmask);
+    if (!(mask & ~thread_mask))
+        return false;
+    if (slot->kills_put_off++ < KILLS_PUT_OFF_MAX)
+        return true;
+    thread_mask = mask;
+    return false;
+}
+
+/* One that comes late, to a slot that is not to be stopped any more, is nothing. */
+static void take_kill(struct inro__slot *slot, ucontext_t *context) {
+    if (!is_held(atomic_load(&slot->state)))
+        return;
+    if (is_in_host_handler(slot, context))
+        atomic_store(&slot->state, INRO__SLOT_KILL_AGAIN);
+    else
+        resume_in_unwind(context, slot, INRO__TRAP_TIMEOUT);
+}
+
+/* While one SIGSEGV is pending the kernel drops another. So when a kill was sent before this one was taken, it
+ * may never come: wait until it has been sent for sure (or taken back), fetch it if it is there, and act as if
+ * it was. True when there was one. */
+static bool claim_kill(struct inro__slot *slot) {
+    static const struct timespec at_once = {0, 0};
+    sigset_t fault;
+    siginfo_t other;
+    while (atomic_load(&slot->state) == INRO__SLOT_KILL)
+        sched_yield();
+    if (atomic_load(&slot->state) != INRO__SLOT_KILL_SENT)
+        return false;
+    sigemptyset(&fault);
+    sigaddset(&fault, SIGSEGV);
+    if (syscall(SYS_rt_sigtimedwait, &fault, &other, &at_once, sizeof(uint64_t)) == SIGSEGV &&
+        !is_kill(&other, INRO__SLOT_KILL_SENT))
+        kill(getpid(), SIGSEGV); /* somebody's, sent to the process: send it again */
+    return true;
+}
+
+/* ---- the guest's faults ---- */
+
+static bool is_on_guest_stack(const struct inro__slot *slot, const ucontext_t *context, size_t length) {
+    return within((uintptr_t)context->uc_mcontext.gregs[REG_RSP], slot->stack - INRO__STACK_GUARD,
+                  INRO__STACK_GUARD + length);
+}
+
+/* The kernel gives no address when a signal's frame did not fit on the stack: then the guest had used it up. */
+static enum inro__trap trap_of_fault(const struct inro__slot *slot, const siginfo_t *info, const ucontext_t *context) {
+    if (info->si_code == SI_KERNEL)
+        return is_on_guest_stack(slot, context, SIGNAL_FRAME_MAX) ? INRO__TRAP_STACK : INRO__TRAP_NONE;
+    return trap_of(slot, (uintptr_t)info->si_addr);
+}
+
+/* Host code that is still, or already, on the guest's stack is ours (entering, or on the way to a host call),
+ * and can only be there to use that stack up. */
+static bool may_fault(const struct inro__slot *slot, int state, const siginfo_t *info, const ucontext_t *context) {
+    if (info->si_code <= 0 || state == INRO__SLOT_IDLE)
+        return false;
+    return state != INRO__SLOT_HOST || (is_on_guest_stack(slot, context, INRO__GUEST_STACK) &&
+                                        trap_of_fault(slot, info, context) == INRO__TRAP_STACK);
+}
+
+static bool handle_fault(struct inro__slot *slot, int state, const siginfo_t *info, ucontext_t *context) {
+    uintptr_t address = (uintptr_t)info->si_addr;
+    bool held = is_held(state); /* then the fault waits, and repeats if the kill is taken back */
+    if (info->si_code != SI_KERNEL && is_first_write(slot, address, context)) {
+        uint32_t page = (uint32_t)((address - (uintptr_t)slot->instance.w2c_memory.base) / INRO__PAGE);
+        if (!held && !inro__slot_open_page(slot, page) && atomic_compare_exchange_strong(&slot->state, &state, INRO__SLOT_HOST))
+            resume_in_unwind(context, slot, INRO__TRAP_MEMORY);
+        return true;
+    }
+    enum inro__trap trap = trap_of_fault(slot, info, context);
+    if (trap == INRO__TRAP_NONE)
+        return false;
+    if (!held && atomic_compare_exchange_strong(&slot->state, &state, INRO__SLOT_HOST))
+        resume_in_unwind(context, slot, trap);
+    return true;
+}
+
+/* True when the signal was the guest's. */
+static bool handle_guest(siginfo_t *info, ucontext_t *context) {
+    struct inro__activation *activation = inro__activation_current();
+    if (!activation)
+        return is_kill(info, INRO__SLOT_IDLE);
+    struct inro__slot *slot = activation->slot;
+    int state = atomic_load(&slot->state);
+    if (is_kill(info, state)) {
+        take_kill(slot, context);
+        return true;
+    }
+    bool ours = may_fault(slot, state, info, context) && handle_fault(slot, state, info, context);
+    if (!ours)
+        pass_on(SIGSEGV, info, context);
+    if (is_held(state) && claim_kill(slot))
+        take_kill(slot, context);
+    return true;
 }
 
 static void on_signal(int signal, siginfo_t *info, void *context) {
@@ -193,10 +290,11 @@ static inro_status alternate_stack(inro_error *err) {
 
 /* A thread that blocks SIGSEGV would be killed by the first fault. */
 static void unblock(void) {
-    sigset_t set;
+    sigset_t set, before;
     sigemptyset(&set);
     sigaddset(&set, SIGSEGV);
-    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+    pthread_sigmask(SIG_UNBLOCK, &set, &before);
+    thread_mask = mask_word(&before);
 }
 
 inro_status inro__fault_prepare(inro_error *err) {
@@ -219,6 +317,6 @@ void inro__fault_kill(struct inro__slot *slot) {
     info.si_code = SI_QUEUE;
     info.si_pid = getpid();
     info.si_uid = getuid();
-    info.si_value.sival_ptr = slot;
-    syscall(SYS_rt_tgsigqueueinfo, getpid(), slot->thread, SIGSEGV, &info);
+    info.si_value.sival_ptr = &handler;
+    syscall(SYS_rt_tgsigqueueinfo, getpid(), atomic_load(&slot->thread), SIGSEGV, &info);
 }

@@ -5,6 +5,7 @@
 #include "wasm/slot.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -21,6 +22,19 @@ static struct {
     } entries[GUESTS_MAX];
     size_t count;
 } booted = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void image_before_fork(void) {
+    pthread_mutex_lock(&booted.lock);
+}
+
+static void image_after_fork(void) {
+    pthread_mutex_unlock(&booted.lock);
+}
+
+/* The child must not find the lock held by a thread that it does not have. */
+__attribute__((constructor)) static void image_watch_forks(void) {
+    pthread_atfork(image_before_fork, image_after_fork, image_after_fork);
+}
 
 static const uint8_t zeros[INRO__PAGE];
 
@@ -70,7 +84,9 @@ static int descriptor_new(const struct inro__booted *memory) {
     int descriptor = memfd_create("inro-image", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (descriptor < 0)
         return -1;
-    if (ftruncate(descriptor, memory->size) || write_pages(descriptor, memory)) {
+    /* Sealed: private mappings show what the file holds wherever they have not written yet. */
+    if (ftruncate(descriptor, memory->size) || write_pages(descriptor, memory) ||
+        fcntl(descriptor, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)) {
         int cause = errno;
         close(descriptor);
         errno = cause;

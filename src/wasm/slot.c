@@ -242,10 +242,23 @@ bool inro__slot_reset(struct inro__slot *slot) {
 
 /* ---- changing images ---- */
 
-/* From any image to the booted one. */
+/* A page of the worn image may have been made cold: it was clean, but with that image's bytes. */
+static bool open_dressed(struct inro__slot *slot) {
+    for (uint32_t i = 0; i < slot->dressed_count; i++)
+        if (!is_open(slot, slot->dressed[i]) && !inro__slot_open_page(slot, slot->dressed[i]))
+            return false;
+    slot->dressed_count = 0;
+    return true;
+}
+
+/* From any image to the booted one. The worn one is not looked at: while the slot is on its way from the pool's
+ * list to another sandbox, the sandbox that it belonged to may be freed, and its image with it. */
 static bool undress(struct inro__slot *slot) {
-    const struct inro__image *worn = slot->image, *plain = inro__image_booted(slot->guest);
+    const struct inro__image *plain = inro__image_booted(slot->guest);
+    uint64_t worn_size = slot->grown_end; /* of an idle slot */
     uint32_t booted_pages = plain->size / INRO__PAGE, kept = 0;
+    if (!open_dressed(slot))
+        return false;
     for (uint32_t i = 0; i < slot->hot_count; i++) {
         uint16_t page = slot->hot[i];
         if (page < booted_pages)
@@ -254,9 +267,8 @@ static bool undress(struct inro__slot *slot) {
             slot->open[page / 64] &= ~((uint64_t)1 << (page % 64));
     }
     slot->hot_count = kept;
-    slot->grown_end = worn->size;
     wear(slot, plain);
-    slot->grown_end = worn->size;
+    slot->grown_end = worn_size;
     restore_hot_pages(slot);
     return give_back(slot, plain->size);
 }
@@ -274,6 +286,7 @@ static bool put_on(struct inro__slot *slot, const struct inro__image *image) {
         uint32_t page = image->delta_pages[i];
         if (!is_open(slot, page) && !inro__slot_open_page(slot, page))
             return false;
+        slot->dressed[slot->dressed_count++] = (uint16_t)page;
         memcpy(memory_of(slot) + (size_t)page * INRO__PAGE, image->delta_bytes + (size_t)i * INRO__PAGE, INRO__PAGE);
     }
     return true;

@@ -30,12 +30,14 @@
 #define INRO__RESERVE (((uint64_t)8 << 30) + INRO__WASM_PAGE)
 #define INRO__PRE_GUARD ((uint64_t)1 << 20)
 
-/* Who may touch the slot now; the watchdog changes GUEST to KILL, everything else is the thread's own. */
+/* Who may touch the slot now; the watchdog changes GUEST to KILL and on, everything else is the thread's own. */
 enum inro__slot_state {
     INRO__SLOT_IDLE, /* in the pool, or between two entries */
     INRO__SLOT_GUEST,
     INRO__SLOT_HOST, /* guest frames exist, host code runs */
-    INRO__SLOT_KILL  /* a signal is on its way to the thread, which must wait for it in guest state */
+    INRO__SLOT_KILL,      /* a signal is about to be sent to the thread, which must wait for it in guest state */
+    INRO__SLOT_KILL_SENT, /* it has been sent */
+    INRO__SLOT_KILL_AGAIN /* it came at a bad moment, the watchdog has to send another */
 };
 
 struct inro__activation;
@@ -51,14 +53,17 @@ struct inro__slot {
     void *host_user;
     uint64_t memory_max;  /* instance size may not pass this */
     uint64_t memory_peak; /* largest instance size since the reset */
+    unsigned kills_put_off; /* since the deadline was set */
     uint64_t grown_end;   /* bytes ever opened past the image since the reset */
-    int32_t thread;       /* kernel's id of the thread inside */
+    _Atomic int32_t thread; /* kernel's id of the thread inside */
     enum inro__trap trapped;
     _Atomic int state;
-    _Atomic bool expired;
     _Atomic uint64_t deadline_ns; /* monotonic; UINT64_MAX: none */
+    _Atomic uint64_t expired_ns;  /* the deadline that the watchdog has found passed */
     uint32_t hot_count;
     uint16_t hot[INRO__IMAGE_PAGES_MAX];
+    uint32_t dressed_count;
+    uint16_t dressed[INRO__IMAGE_PAGES_MAX]; /* pages that the worn image made differ from the booted memory */
     uint8_t clean_surveys[INRO__IMAGE_PAGES_MAX]; /* of hot pages */
     uint32_t resets;
     uint64_t open[INRO__IMAGE_PAGES_MAX / 64];

@@ -63,7 +63,8 @@ inro__unwind:
         jmp     .Lleave
         .size   inro__unwind, .-inro__unwind
 
-/* void inro__call_host(void *stack, void (*call)(void *), void *argument) */
+/* void inro__call_host(void *stack, void (*call)(void *), void *argument, void **left)
+ * *left is where the stack ended that is left: nothing below it is in use. */
         .globl  inro__call_host
         .hidden inro__call_host
         .type   inro__call_host, @function
@@ -75,6 +76,7 @@ inro__call_host:
         .cfi_rel_offset %rbp, 0
         mov     %rsp, %rbp
         .cfi_def_cfa_register %rbp
+        mov     %rsp, (%rcx)
         mov     %rdi, %rsp
         mov     %rdx, %rdi
         call    *%rsi

@@ -22,6 +22,9 @@ static struct {
     _Atomic uint64_t next_due; /* no deadline before this needs a wake-up */
 } watch = {.lock = PTHREAD_MUTEX_INITIALIZER, .next_due = 0};
 
+/* A kill may have come while a handler of the host was running: look again. */
+#define KILL_AGAIN_NS 1000000u
+
 static __thread int32_t thread_id __attribute__((tls_model("initial-exec")));
 
 uint64_t inro__now_ns(void) {
@@ -37,7 +40,15 @@ struct round {
     uint64_t next;
 };
 
-/* In host code the flag alone is set; the thread looks at it before guest code goes on. */
+static bool hold(struct inro__slot *slot) {
+    int guest = INRO__SLOT_GUEST, again = INRO__SLOT_KILL_AGAIN;
+    return atomic_compare_exchange_strong(&slot->state, &guest, INRO__SLOT_KILL) ||
+           atomic_compare_exchange_strong(&slot->state, &again, INRO__SLOT_KILL);
+}
+
+/* In host code the mark alone is set; the thread looks at it before guest code goes on. In guest code the
+ * thread is held by KILL; if the deadline is another by then, the invocation that had passed it was over in
+ * time, and the next one in this slot is let go. */
 static void stop_if_due(struct inro__slot *slot, void *user) {
     struct round *round = user;
     uint64_t deadline = atomic_load(&slot->deadline_ns);
@@ -46,10 +57,18 @@ static void stop_if_due(struct inro__slot *slot, void *user) {
             round->next = deadline;
         return;
     }
-    atomic_store(&slot->expired, true);
-    int expected = INRO__SLOT_GUEST;
-    if (atomic_compare_exchange_strong(&slot->state, &expected, INRO__SLOT_KILL))
+    atomic_store(&slot->expired_ns, deadline);
+    if (hold(slot)) {
+        if (atomic_load(&slot->deadline_ns) != deadline) {
+            atomic_store(&slot->state, INRO__SLOT_GUEST);
+            return;
+        }
         inro__fault_kill(slot);
+        int sent = INRO__SLOT_KILL;
+        atomic_compare_exchange_strong(&slot->state, &sent, INRO__SLOT_KILL_SENT);
+    }
+    if (atomic_load(&slot->state) >= INRO__SLOT_KILL && round->next > round->now + KILL_AGAIN_NS)
+        round->next = round->now + KILL_AGAIN_NS;
 }
 
 static uint64_t stop_all_due(void) {
@@ -129,7 +148,7 @@ static void watch_in_child(void) {
     atomic_store(&watch.next_due, 0);
     thread_id = (int32_t)syscall(SYS_gettid);
     for (struct inro__activation *a = inro__activation_current(); a; a = a->outer_in_thread)
-        a->slot->thread = thread_id;
+        atomic_store(&a->slot->thread, thread_id);
     if (inro__activation_current() && start_thread() == 0)
         watch.running = true;
     pthread_mutex_unlock(&watch.lock);
@@ -158,8 +177,8 @@ static inro_status wake_watchdog(uint64_t deadline_ns, inro_error *err) {
 inro_status inro__watch_start(struct inro__slot *slot, uint64_t deadline_ns, inro_error *err) {
     if (thread_id == 0)
         thread_id = (int32_t)syscall(SYS_gettid);
-    slot->thread = thread_id;
-    atomic_store_explicit(&slot->expired, false, memory_order_relaxed);
+    atomic_store_explicit(&slot->thread, thread_id, memory_order_relaxed);
+    slot->kills_put_off = 0;
     if (deadline_ns == UINT64_MAX)
         return INRO_OK;
     atomic_store(&slot->deadline_ns, deadline_ns);

@@ -166,10 +166,22 @@ mrb_noreturn static void raise_syntax_error(struct mrb_parser_state *parser, con
     mrb_exc_raise(mrb, exception);
 }
 
+/* The parser takes a NUL for the end of the source, and what follows would be left out without a word. */
+static void refuse_nul(mrb_state *state, const struct source *source) {
+    const char *nul = memchr(source->text, 0, source->length);
+    if (!nul)
+        return;
+    int line = 1;
+    for (const char *at = source->text; at < nul; at++)
+        line += *at == '\n';
+    mrb_raisef(state, mrb_class_get_id(state, MRB_SYM(SyntaxError)), "%s:%d: NUL byte in the source", source->file, line);
+}
+
 /* Compiles; the diagnostics are in the exception, nothing is printed. */
 static mrb_value compile(mrb_state *state, void *user) {
     struct source *source = user;
     mrb_ccontext context = {.capture_errors = TRUE, .lineno = 1};
+    refuse_nul(state, source);
     struct mrb_parser_state *parser = mrb_parser_new(state);
     if (!parser)
         mrb_raise(state, E_RUNTIME_ERROR, "no memory for the parser");
