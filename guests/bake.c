@@ -16,7 +16,8 @@ _Noreturn static void fail(const char *what) {
     exit(1);
 }
 
-static enum inro__trap no_write(void *user, struct inro__slot *slot, uint32_t stream, struct inro__range range) {
+static enum inro__trap no_write(void *user, struct inro__slot *slot, uint32_t stream,
+                                struct inro__range range) {
     (void)user;
     const uint8_t *bytes = inro__slot_read(slot, range);
     if (bytes && (stream == 1 || stream == 2))
@@ -84,7 +85,8 @@ int main(int argc, char **argv) {
     uint64_t answer = 1, mailbox_address = 0;
     if (argc != 3)
         fail("usage: bake IMAGE-FILE HEADER-FILE");
-    if (inro__enter_prepare(&error) != INRO_OK || inro__slot_new_unbooted(&inro__ruby_guest, &slot, &error) != INRO_OK ||
+    if (inro__enter_prepare(&error) != INRO_OK ||
+        inro__slot_new_unbooted(&inro__ruby_guest, &slot, &error) != INRO_OK ||
         inro__watch_start(slot, UINT64_MAX, &error) != INRO_OK)
         fail(error.message);
     slot->host = &host;

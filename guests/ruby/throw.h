@@ -10,16 +10,15 @@
 #include <stdint.h>
 
 struct mrb_jmpbuf {
-  uint32_t unused;
+    uint32_t unused;
 };
 
 /* Calls body(argument) inside a host frame named `jump`: 0 when it returned, 1 when it was left by a throw. */
-__attribute__((import_module("inro"), import_name("try")))
-int inro_try(void (*body)(void *argument), void *argument, struct mrb_jmpbuf *jump);
+__attribute__((import_module("inro"), import_name("try"))) int
+inro_try(void (*body)(void *argument), void *argument, struct mrb_jmpbuf *jump);
 
 /* Leaves the innermost living frame named `jump`. */
-__attribute__((import_module("inro"), import_name("throw"), noreturn))
-void inro_throw(struct mrb_jmpbuf *jump);
+__attribute__((import_module("inro"), import_name("throw"), noreturn)) void inro_throw(struct mrb_jmpbuf *jump);
 
 #define MRB_THROW(jump) inro_throw(jump)
 

@@ -112,9 +112,10 @@ static inro_status decode_value(inro_outcome *outcome, struct inro__mp_reader *r
 
 static bool is_panic(const struct inro_value *panic) {
     const struct inro_value *field = panic->as.items;
-    return panic->type == INRO_VALUE_ARRAY && panic->length == PANIC_FIELDS && field[0].type == INRO_VALUE_TEXT &&
-           field[1].type == INRO_VALUE_TEXT &&
-           (field[2].type == INRO_VALUE_TEXT || field[2].type == INRO_VALUE_BYTES) && field[3].type == INRO_VALUE_ARRAY;
+    return panic->type == INRO_VALUE_ARRAY && panic->length == PANIC_FIELDS &&
+           field[0].type == INRO_VALUE_TEXT && field[1].type == INRO_VALUE_TEXT &&
+           (field[2].type == INRO_VALUE_TEXT || field[2].type == INRO_VALUE_BYTES) &&
+           field[3].type == INRO_VALUE_ARRAY;
 }
 
 static inro_str text_of(const struct inro_value *value) {
@@ -169,6 +170,7 @@ inro_status inro__outcome_decode(inro_outcome *outcome, const struct inro__handl
         return decode_value(outcome, &reader, handles);
     if (tag == TAG_PANIC)
         return decode_panic(outcome, &reader);
-    inro__outcome_fail(outcome, INRO_FAULT_TRAP, INRO_STR(""), (inro_str){NULL, 0}, INRO_STR("unknown outcome tag"));
+    inro__outcome_fail(outcome, INRO_FAULT_TRAP, INRO_STR(""), (inro_str){NULL, 0},
+                       INRO_STR("unknown outcome tag"));
     return INRO_OK;
 }

@@ -50,7 +50,8 @@ void inro_outcome_free(inro_outcome *outcome) {
     inro__free(outcome, sizeof *outcome);
 }
 
-void inro__outcome_fail(inro_outcome *outcome, inro_fault fault, inro_str origin, inro_str class_name, inro_str message) {
+void inro__outcome_fail(inro_outcome *outcome, inro_fault fault, inro_str origin, inro_str class_name,
+                        inro_str message) {
     outcome->ended = inro_fault_ended(fault);
     outcome->failure =
         (inro_failure){.fault = fault, .origin = origin, .class_name = class_name, .message = message};
@@ -70,7 +71,8 @@ const inro_failure *inro_outcome_failure(const inro_outcome *outcome) {
 
 static inro_bytes captured(const struct inro__capture *capture) {
     static const uint8_t nothing[1];
-    return capture->bytes.length ? (inro_bytes){capture->bytes.data, capture->bytes.length} : (inro_bytes){nothing, 0};
+    return capture->bytes.length ? (inro_bytes){capture->bytes.data, capture->bytes.length}
+                                 : (inro_bytes){nothing, 0};
 }
 
 inro_bytes inro_outcome_stdout(const inro_outcome *outcome) {

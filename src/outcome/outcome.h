@@ -32,7 +32,8 @@ struct inro_outcome {
 inro_outcome *inro__outcome_new(void);
 
 /* Makes it a failure. `class_name` and `message` must live as long as the outcome (or be literals). */
-void inro__outcome_fail(inro_outcome *outcome, inro_fault fault, inro_str origin, inro_str class_name, inro_str message);
+void inro__outcome_fail(inro_outcome *outcome, inro_fault fault, inro_str origin, inro_str class_name,
+                        inro_str message);
 
 /* Reads `message`: a tag, then a value or a panic, and fills the outcome. Whatever the bytes are, the outcome
  * is valid afterwards. `fault_override`, if not NONE, stands for what the guest's class name would say.

@@ -27,9 +27,9 @@ struct inro_call {
     uint32_t flags;
     inro_value *answer;
     int fault;
-    struct inro__buf message;      /* of the fault */
-    inro_status yielded;           /* how the last yield ended */
-    struct inro__buf yield_reply;  /* and what the block gave */
+    struct inro__buf message;     /* of the fault */
+    inro_status yielded;          /* how the last yield ended */
+    struct inro__buf yield_reply; /* and what the block gave */
     struct inro__arena yield_arena;
     struct inro_value yield_value;
 };
@@ -62,7 +62,8 @@ inro_status inro_call_answer(inro_call *call, inro_value *value) {
 }
 
 inro_status inro_call_fail(inro_call *call, inro_call_fault fault, inro_str message) {
-    call->fault = fault >= INRO_CALL_RUNTIME && fault <= INRO_CALL_DISCONNECTED ? (int)fault : (int)INRO_CALL_RUNTIME;
+    call->fault =
+        fault >= INRO_CALL_RUNTIME && fault <= INRO_CALL_DISCONNECTED ? (int)fault : (int)INRO_CALL_RUNTIME;
     inro__buf_done(&call->message);
     size_t length = message.length > MESSAGE_MAX ? MESSAGE_MAX : message.length;
     if (inro__buf_append(&call->message, message.data, length) != INRO_OK)
@@ -92,8 +93,7 @@ static bool write_answer(struct inro_call *call, struct inro__buf *reply) {
     struct inro__handle_map handles = inro__handles_map(&call->invocation->handles);
     struct inro__mp_writer writer = inro__message_begin(reply);
     write_tag(&writer, REPLY_VALUE);
-    enum inro__encode_status status =
-        inro__value_encode(call->answer ? call->answer : &nil, &writer, &handles);
+    enum inro__encode_status status = inro__value_encode(call->answer ? call->answer : &nil, &writer, &handles);
     if (inro__message_end(&writer) && status == INRO__ENCODE_OK)
         return true;
     if (status == INRO__ENCODE_HANDLES)
@@ -126,7 +126,8 @@ static inro_object *bound_object(const struct inro__invocation *invocation, uint
 }
 
 static inro_object *target_object(const struct inro__invocation *invocation, uint32_t target, uint32_t flags) {
-    return flags & FLAG_HANDLE ? inro__handles_find(&invocation->handles, target) : bound_object(invocation, target);
+    return flags & FLAG_HANDLE ? inro__handles_find(&invocation->handles, target)
+                               : bound_object(invocation, target);
 }
 
 /* method (str), args (array), kwargs (map); nothing after. */
@@ -143,8 +144,8 @@ static enum inro__decode_status decode_request(struct inro_call *call, const str
         status = inro__value_decode_next(&reader, arena, &handles, &call->kwargs);
     if (status != INRO__DECODE_OK)
         return status;
-    bool well_formed = reader.at == reader.end && call->args.type == INRO_VALUE_ARRAY &&
-                       call->kwargs.type == INRO_VALUE_MAP;
+    bool well_formed =
+        reader.at == reader.end && call->args.type == INRO_VALUE_ARRAY && call->kwargs.type == INRO_VALUE_MAP;
     for (uint32_t i = 0; well_formed && i < call->kwargs.length; i++)
         well_formed = call->kwargs.as.items[2 * i].type == INRO_VALUE_SYMBOL;
     return well_formed ? INRO__DECODE_OK : INRO__DECODE_BAD;
@@ -198,18 +199,20 @@ static void call_done(struct inro_call *call) {
 }
 
 /* With the request's bytes and arena at hand; they are the invocation's own for the outermost call. */
-static bool call_with(struct inro__invocation *invocation, uint32_t target, struct inro__range request, uint32_t flags,
-                      struct inro__buf *bytes, struct inro__arena *arena) {
+static bool call_with(struct inro__invocation *invocation, uint32_t target, struct inro__range request,
+                      uint32_t flags, struct inro__buf *bytes, struct inro__arena *arena) {
     struct inro_call call = {.invocation = invocation, .flags = flags, .fault = INRO_CALL_RUNTIME};
     inro__buf_init(&call.message, MESSAGE_MAX);
     inro__buf_init(&call.yield_reply, INRO_MESSAGE_BYTES_MAX);
     inro__arena_init(&call.yield_arena, ARENA_MAX);
-    bool answered = inro__invocation_collect(invocation, request, bytes) && answer_request(&call, target, bytes, arena);
+    bool answered =
+        inro__invocation_collect(invocation, request, bytes) && answer_request(&call, target, bytes, arena);
     call_done(&call);
     return answered;
 }
 
-static bool call_nested(struct inro__invocation *invocation, uint32_t target, struct inro__range request, uint32_t flags) {
+static bool call_nested(struct inro__invocation *invocation, uint32_t target, struct inro__range request,
+                        uint32_t flags) {
     struct inro__buf bytes;
     struct inro__arena arena;
     inro__buf_init(&bytes, INRO_MESSAGE_BYTES_MAX);
@@ -220,8 +223,8 @@ static bool call_nested(struct inro__invocation *invocation, uint32_t target, st
     return answered;
 }
 
-enum inro__trap inro__invocation_call(void *user, struct inro__slot *slot, uint32_t target, struct inro__range request,
-                                      uint32_t flags, uint64_t *reply) {
+enum inro__trap inro__invocation_call(void *user, struct inro__slot *slot, uint32_t target,
+                                      struct inro__range request, uint32_t flags, uint64_t *reply) {
     struct inro__invocation *invocation = user;
     uint32_t address;
     bool answered;
@@ -238,7 +241,8 @@ enum inro__trap inro__invocation_call(void *user, struct inro__slot *slot, uint3
     invocation->calls_open--;
     if (slot->trapped != INRO__TRAP_NONE)
         return slot->trapped;
-    if (!answered || !inro__invocation_deliver(invocation, invocation->reply.data, invocation->reply.length, &address))
+    if (!answered ||
+        !inro__invocation_deliver(invocation, invocation->reply.data, invocation->reply.length, &address))
         return slot->trapped != INRO__TRAP_NONE ? slot->trapped : INRO__TRAP_IMPORT;
     *reply = (uint64_t)address << 32 | (uint32_t)invocation->reply.length;
     return INRO__TRAP_NONE;
@@ -272,8 +276,10 @@ static inro_status read_yield(struct inro_call *call, const inro_value **result,
     if (bytes->length)
         status = inro__value_decode(&reader, &call->yield_arena, &handles, &call->yield_value);
     if (tag != YIELD_VALUE || status != INRO__DECODE_OK) {
-        inro_str text = status == INRO__DECODE_OK ? inro_value_get_text(&call->yield_value) : (inro_str){NULL, 0};
-        return inro__fail(err, INRO_ERR_BLOCK, 0, "%.*s", text.data ? (int)(text.length > 240 ? 240 : text.length) : 15,
+        inro_str text =
+            status == INRO__DECODE_OK ? inro_value_get_text(&call->yield_value) : (inro_str){NULL, 0};
+        return inro__fail(err, INRO_ERR_BLOCK, 0, "%.*s",
+                          text.data ? (int)(text.length > 240 ? 240 : text.length) : 15,
                           text.data ? text.data : "the block raised");
     }
     *result = &call->yield_value;
@@ -299,7 +305,8 @@ static inro_status yield(struct inro_call *call, const inro_value **result, inro
     return inro__fail(err, INRO_ERR_TRAP, 0, "the guest was stopped");
 }
 
-inro_status inro_call_yield(inro_call *call, const inro_value *args, const inro_value **result, inro_error *err) {
+inro_status inro_call_yield(inro_call *call, const inro_value *args, const inro_value **result,
+                            inro_error *err) {
     const inro_value *unused;
     if (!result)
         result = &unused;

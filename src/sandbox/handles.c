@@ -8,7 +8,8 @@
 
 static bool grow(struct inro__handles *handles) {
     uint32_t capacity = handles->capacity ? handles->capacity * 2 : FIRST_CAPACITY;
-    inro_object **objects = inro__resize(handles->objects, handles->capacity * sizeof *objects, capacity * sizeof *objects);
+    inro_object **objects =
+        inro__resize(handles->objects, handles->capacity * sizeof *objects, capacity * sizeof *objects);
     if (!objects)
         return false;
     handles->objects = objects;

@@ -30,7 +30,8 @@ static uint64_t limit_of(const struct inro__invocation *invocation, int stream) 
     return stream == STREAM_STDOUT ? invocation->limits->stdout_bytes : invocation->limits->stderr_bytes;
 }
 
-void inro__invocation_write(struct inro__invocation *invocation, int stream, const uint8_t *bytes, size_t length) {
+void inro__invocation_write(struct inro__invocation *invocation, int stream, const uint8_t *bytes,
+                            size_t length) {
     struct inro__capture *capture = &invocation->outcome->captures[stream - 1];
     uint64_t room = limit_of(invocation, stream) - capture->bytes.length;
     if (length > room) {
@@ -53,7 +54,8 @@ static inro_status bake_output(struct inro__buf *list, int stream, const uint8_t
     return status == INRO_OK ? inro__buf_append(list, bytes, length) : status;
 }
 
-static enum inro__trap take_output(struct inro__invocation *invocation, int stream, const uint8_t *bytes, uint32_t length) {
+static enum inro__trap take_output(struct inro__invocation *invocation, int stream, const uint8_t *bytes,
+                                   uint32_t length) {
     if (invocation->bake)
         invocation->broken = bake_output(invocation->bake, stream, bytes, length);
     else
@@ -61,7 +63,8 @@ static enum inro__trap take_output(struct inro__invocation *invocation, int stre
     return invocation->broken == INRO_OK ? INRO__TRAP_NONE : INRO__TRAP_IMPORT;
 }
 
-static enum inro__trap host_write(void *user, struct inro__slot *slot, uint32_t stream, struct inro__range range) {
+static enum inro__trap host_write(void *user, struct inro__slot *slot, uint32_t stream,
+                                  struct inro__range range) {
     struct inro__invocation *invocation = user;
     const uint8_t *bytes = inro__slot_read(slot, range);
     if (!bytes || stream > STREAM_RESTART)

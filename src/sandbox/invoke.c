@@ -48,7 +48,8 @@ inro_status inro__invocation_begin(struct inro__invocation *invocation, const st
     inro__arena_init(&invocation->call_arena, ARENA_MAX);
     inro_status status = inro__enter_prepare(err);
     if (status == INRO_OK && inro__activation_depth() >= INRO__NESTING_MAX)
-        status = inro__fail(err, INRO_ERR_LIMIT, 0, "services and blocks are nested %u deep", INRO__NESTING_MAX);
+        status =
+            inro__fail(err, INRO_ERR_LIMIT, 0, "services and blocks are nested %u deep", INRO__NESTING_MAX);
     if (status == INRO_OK)
         status = inro__pool_take(image, &invocation->slot, err);
     if (status != INRO_OK)
@@ -88,7 +89,8 @@ static uint64_t enter_mailbox(struct inro__instance *instance, uint32_t length, 
     return ((struct inro__slot *)(void *)instance)->guest->mailbox(instance, length);
 }
 
-bool inro__invocation_deliver(struct inro__invocation *invocation, const void *bytes, size_t length, uint32_t *address) {
+bool inro__invocation_deliver(struct inro__invocation *invocation, const void *bytes, size_t length,
+                              uint32_t *address) {
     struct inro__slot *slot = invocation->slot;
     uint64_t place = slot->guest->booted->mailbox;
     if (length > INRO__MAILBOX &&
@@ -105,7 +107,8 @@ bool inro__invocation_deliver(struct inro__invocation *invocation, const void *b
     return true;
 }
 
-bool inro__invocation_collect(struct inro__invocation *invocation, struct inro__range last, struct inro__buf *out) {
+bool inro__invocation_collect(struct inro__invocation *invocation, struct inro__range last,
+                              struct inro__buf *out) {
     const uint8_t *bytes = inro__slot_read(invocation->slot, last);
     if (!bytes)
         return false;
@@ -124,8 +127,8 @@ bool inro__invocation_collect(struct inro__invocation *invocation, struct inro__
 }
 
 inro_status inro__invocation_send(struct inro__invocation *invocation,
-                                  uint64_t (*entry)(struct inro__instance *, uint32_t, uint32_t), const void *message,
-                                  size_t length) {
+                                  uint64_t (*entry)(struct inro__instance *, uint32_t, uint32_t),
+                                  const void *message, size_t length) {
     struct inro__slot *slot = invocation->slot;
     uint32_t address;
     uint64_t packed = 0;
@@ -134,7 +137,8 @@ inro_status inro__invocation_send(struct inro__invocation *invocation,
     if (inro__enter(slot, entry, address, (uint32_t)length, &packed) != INRO__TRAP_NONE)
         return invocation->broken;
     struct inro__range last = {(uint32_t)(packed >> 32), (uint32_t)packed};
-    if (!inro__invocation_collect(invocation, last, &invocation->outcome->message) && invocation->broken == INRO_OK)
+    if (!inro__invocation_collect(invocation, last, &invocation->outcome->message) &&
+        invocation->broken == INRO_OK)
         slot->trapped = INRO__TRAP_IMPORT;
     return invocation->broken;
 }
@@ -244,11 +248,13 @@ static inro_status find_service(const inro_sandbox *sandbox, inro_str path, uint
                       (int)(path.length > 64 ? 64 : path.length), path.data ? path.data : "");
 }
 
-static inro_status take_overrides(struct inro__invocation *invocation, const inro_invocation *given, inro_error *err) {
+static inro_status take_overrides(struct inro__invocation *invocation, const inro_invocation *given,
+                                  inro_error *err) {
     if (given->bindings_count == 0)
         return INRO_OK;
     if (!given->bindings)
-        return inro__fail(err, INRO_ERR_ARGUMENT, 0, "bindings: NULL, but bindings_count is %zu", given->bindings_count);
+        return inro__fail(err, INRO_ERR_ARGUMENT, 0, "bindings: NULL, but bindings_count is %zu",
+                          given->bindings_count);
     if (given->bindings_count > INRO__BINDINGS_MAX)
         return inro__fail(err, INRO_ERR_ARGUMENT, 0, "bindings_count: more than %u", INRO__BINDINGS_MAX);
     invocation->overrides = inro__alloc(given->bindings_count * sizeof *invocation->overrides);
@@ -266,12 +272,14 @@ static inro_status take_overrides(struct inro__invocation *invocation, const inr
 }
 
 /* Here, not before the invocation: OBJECT values among the arguments get handles of its table. */
-static inro_status send_run(struct inro__invocation *invocation, const struct request *request, inro_error *err) {
+static inro_status send_run(struct inro__invocation *invocation, const struct request *request,
+                            inro_error *err) {
     static const struct inro_value no_args = {.type = INRO_VALUE_ARRAY}, no_kwargs = {.type = INRO_VALUE_MAP};
     struct inro__handle_map handles = inro__handles_map(&invocation->handles);
     struct inro__mp_writer writer = inro__message_begin(&invocation->reply);
     inro__mp_write_str(&writer, request->source.data, (uint32_t)request->source.length);
-    enum inro__encode_status status = inro__value_encode(request->args ? request->args : &no_args, &writer, &handles);
+    enum inro__encode_status status =
+        inro__value_encode(request->args ? request->args : &no_args, &writer, &handles);
     if (status == INRO__ENCODE_OK)
         status = inro__value_encode(request->kwargs ? request->kwargs : &no_kwargs, &writer, &handles);
     bool fits = inro__message_end(&writer);
@@ -283,13 +291,16 @@ static inro_status send_run(struct inro__invocation *invocation, const struct re
                                  invocation->reply.length);
 }
 
-static inro_status send_request(struct inro__invocation *invocation, const struct request *request, inro_error *err) {
+static inro_status send_request(struct inro__invocation *invocation, const struct request *request,
+                                inro_error *err) {
     if (request->is_run)
         return send_run(invocation, request, err);
-    return inro__invocation_send(invocation, invocation->slot->guest->eval, request->source.data, request->source.length);
+    return inro__invocation_send(invocation, invocation->slot->guest->eval, request->source.data,
+                                 request->source.length);
 }
 
-static inro_status run_request(struct inro__invocation *invocation, const struct request *request, inro_error *err) {
+static inro_status run_request(struct inro__invocation *invocation, const struct request *request,
+                               inro_error *err) {
     bool ended = false;
     inro_status status = run_snippets(invocation, &ended);
     bool by_snippet = ended;
@@ -349,7 +360,8 @@ inro_status inro_sandbox_eval(inro_sandbox *sandbox, inro_str source, const inro
     if (!sandbox || !source.data)
         return inro__fail(err, INRO_ERR_ARGUMENT, 0, "%s: not given", sandbox ? "source" : "sandbox");
     if (source.length > INRO__SOURCE_MAX)
-        return inro__fail(err, INRO_ERR_ARGUMENT, 0, "source: %zu bytes are more than %u", source.length, INRO__SOURCE_MAX);
+        return inro__fail(err, INRO_ERR_ARGUMENT, 0, "source: %zu bytes are more than %u", source.length,
+                          INRO__SOURCE_MAX);
     struct request request = {.source = source};
     return invoke(sandbox, &request, invocation, out, err);
 }
@@ -375,7 +387,8 @@ inro_status inro_sandbox_run(inro_sandbox *sandbox, inro_str entrypoint, const i
         return inro__fail(err, INRO_ERR_ARGUMENT, 0, "sandbox: not given");
     if (!inro__path_is_name(entrypoint))
         return inro__fail(err, INRO_ERR_ARGUMENT, 0, "entrypoint must match [A-Z]\\w*: \"%.*s\"",
-                          (int)(entrypoint.length > 64 ? 64 : entrypoint.length), entrypoint.data ? entrypoint.data : "");
+                          (int)(entrypoint.length > 64 ? 64 : entrypoint.length),
+                          entrypoint.data ? entrypoint.data : "");
     inro_status status = check_arguments(args, kwargs, err);
     if (status != INRO_OK)
         return status;
@@ -390,14 +403,16 @@ static inro_status syntax_failure(const inro_outcome *outcome, inro_error *err) 
     if (outcome->ended == INRO_ENDED_VALUE)
         return INRO_OK;
     inro_str line = failure->backtrace_count ? failure->backtrace[0] : INRO_STR("(snippet)");
-    return inro__fail(err, INRO_ERR_SYNTAX, 0, "%.*s: %.*s", (int)(line.length > 100 ? 100 : line.length), line.data,
-                      (int)(failure->message.length > 120 ? 120 : failure->message.length), failure->message.data);
+    return inro__fail(err, INRO_ERR_SYNTAX, 0, "%.*s: %.*s", (int)(line.length > 100 ? 100 : line.length),
+                      line.data, (int)(failure->message.length > 120 ? 120 : failure->message.length),
+                      failure->message.data);
 }
 
 inro_status inro__invoke_check(const struct inro__limits *limits, const uint8_t *message, size_t length,
                                inro_error *err) {
     struct inro__invocation invocation;
-    inro_status status = inro__invocation_begin(&invocation, limits, inro__image_booted(&inro__ruby_guest), err);
+    inro_status status =
+        inro__invocation_begin(&invocation, limits, inro__image_booted(&inro__ruby_guest), err);
     if (status != INRO_OK)
         return status;
     status = inro__invocation_send(&invocation, inro__ruby_guest.check, message, length);
@@ -415,11 +430,13 @@ inro_status inro__invoke_check(const struct inro__limits *limits, const uint8_t 
 /* ---- checking a name ---- */
 
 inro_status inro__invoke_constant(inro_str name, bool *exists, inro_error *err) {
-    static const struct inro__limits limits = {INRO__TIMEOUT_US_DEFAULT, INRO__MEMORY_DEFAULT, 0, 0, INRO_PROFILE_HERMETIC};
+    static const struct inro__limits limits = {INRO__TIMEOUT_US_DEFAULT, INRO__MEMORY_DEFAULT, 0, 0,
+                                               INRO_PROFILE_HERMETIC};
     char source[INRO__NAME_MAX + 64];
     int length = snprintf(source, sizeof source, "Object.const_defined?(:%.*s)", (int)name.length, name.data);
     struct inro__invocation invocation;
-    inro_status status = inro__invocation_begin(&invocation, &limits, inro__image_booted(&inro__ruby_guest), err);
+    inro_status status =
+        inro__invocation_begin(&invocation, &limits, inro__image_booted(&inro__ruby_guest), err);
     if (status != INRO_OK)
         return status;
     status = inro__invocation_send(&invocation, inro__ruby_guest.eval, source, (size_t)length);
@@ -428,7 +445,8 @@ inro_status inro__invoke_constant(inro_str name, bool *exists, inro_error *err) 
     if (status != INRO_OK)
         inro__fail(err, status, 0, "looking a constant up: %s", inro_status_text(status));
     else
-        *exists = invocation.outcome->ended != INRO_ENDED_VALUE || inro_value_get_bool(&invocation.outcome->value);
+        *exists =
+            invocation.outcome->ended != INRO_ENDED_VALUE || inro_value_get_bool(&invocation.outcome->value);
     inro_outcome_free(invocation.outcome);
     inro__invocation_end(&invocation);
     return status;

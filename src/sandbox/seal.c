@@ -12,7 +12,8 @@
 
 static bool gave_value(const struct inro__invocation *invocation) {
     const struct inro__buf *message = &invocation->outcome->message;
-    return invocation->slot->trapped == INRO__TRAP_NONE && message->length > 0 && message->data[0] == OUTCOME_VALUE;
+    return invocation->slot->trapped == INRO__TRAP_NONE && message->length > 0 &&
+           message->data[0] == OUTCOME_VALUE;
 }
 
 /* An array of paths; a service's number is its index. */
@@ -24,8 +25,8 @@ static inro_status bind_services(struct inro__invocation *invocation, inro_error
         inro__mp_write_str(&writer, sandbox->services[i].path, (uint32_t)sandbox->services[i].path_length);
     if (!inro__message_end(&writer))
         return inro__fail(err, INRO_ERR_MEMORY, 0, "no memory for the services' names");
-    inro_status status = inro__invocation_send(invocation, invocation->slot->guest->setup, invocation->reply.data,
-                                               invocation->reply.length);
+    inro_status status = inro__invocation_send(invocation, invocation->slot->guest->setup,
+                                               invocation->reply.data, invocation->reply.length);
     if (status != INRO_OK || gave_value(invocation))
         return status;
     /* It is the bound names alone that decide this; a trap other than for memory is a defect of ours. */
@@ -97,10 +98,14 @@ static inro_status seal(inro_sandbox *sandbox, inro_error *err) {
 }
 
 inro_status inro__sandbox_seal(inro_sandbox *sandbox, inro_error *err) {
+    if (err)
+        err->status = INRO_OK;
     pthread_mutex_lock(&sandbox->lock);
     inro_status status = atomic_load(&sandbox->sealed) ? INRO_OK : seal(sandbox, err);
     if (status == INRO_OK)
         atomic_store_explicit(&sandbox->sealed, true, memory_order_release);
+    else if (err && err->status != status) /* it came from below, where there are no words for it */
+        inro__fail(err, status, 0, "%s while sealing the sandbox", inro_status_text(status));
     pthread_mutex_unlock(&sandbox->lock);
     return status;
 }

@@ -4,6 +4,7 @@
 #include "wasm/fault.h"
 
 #include <immintrin.h>
+#include <pthread.h>
 #include <sched.h>
 #include <string.h>
 #include <unistd.h>
@@ -28,36 +29,61 @@ unsigned inro__activation_depth(void) {
     return depth;
 }
 
+/* ---- the host's stack ---- */
+
+/* What one more level takes at most (a service, the library, and the guest's way out), and something to spare. */
+#define LEVEL_MAX (32u * 1024)
+
+static __thread struct {
+    bool known;
+    uintptr_t low, high;
+} host_stack __attribute__((tls_model("initial-exec")));
+
+static void find_host_stack(void) {
+    pthread_attr_t attributes;
+    void *low;
+    size_t size;
+    host_stack.known = true;
+    if (pthread_getattr_np(pthread_self(), &attributes))
+        return;
+    if (pthread_attr_getstack(&attributes, &low, &size) == 0) {
+        host_stack.low = (uintptr_t)low;
+        host_stack.high = (uintptr_t)low + size;
+    }
+    pthread_attr_destroy(&attributes);
+}
+
+bool inro__enter_has_room(void) {
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    if (!host_stack.known)
+        find_host_stack();
+    /* A host that runs on a stack of its own making (fibers) has to know itself. */
+    return here < host_stack.low || here >= host_stack.high || here - host_stack.low >= LEVEL_MAX;
+}
+
 inro_status inro__enter_prepare(inro_error *err) {
     return inro__fault_prepare(err);
 }
 
 /* ---- machine state: rounding, exception masks, and the segment of the guest's memory ---- */
 
+/* Guest code computes with SSE alone, so of the two floating-point units only this one's control matters. It
+ * can set the status bits (the lower six), never the control bits. */
 #define MXCSR_DEFAULT 0x1f80u
-#define X87_DEFAULT 0x037fu
+#define MXCSR_STATUS 0x3fu
 
 static void save_host_state(struct inro__activation *activation) {
     activation->host_mxcsr = _mm_getcsr();
-    __asm__ volatile("fnstcw %0" : "=m"(activation->host_x87));
 #ifdef INRO_SEGMENT_GS
     __asm__ volatile("rdgsbase %0" : "=r"(activation->host_gs));
 #endif
 }
 
-static void set_float_state(uint32_t mxcsr, uint16_t x87) {
-    if ((_mm_getcsr() & ~0x3fu) != (mxcsr & ~0x3fu))
-        _mm_setcsr(mxcsr);
-    uint16_t now;
-    __asm__ volatile("fnstcw %0" : "=m"(now));
-    if (now != x87)
-        __asm__ volatile("fldcw %0" : : "m"(x87));
-}
-
 /* A service may have changed rounding or %gs; the guest gets its own again, so that results never depend on
  * what host code ran before. */
 static void set_guest_state(const struct inro__slot *slot) {
-    set_float_state(MXCSR_DEFAULT, X87_DEFAULT);
+    if ((_mm_getcsr() & ~MXCSR_STATUS) != MXCSR_DEFAULT)
+        _mm_setcsr(MXCSR_DEFAULT);
 #ifdef INRO_SEGMENT_GS
     __asm__ volatile("wrgsbase %0" : : "r"(slot->instance.w2c_memory.base) : "memory");
 #else
@@ -66,7 +92,8 @@ static void set_guest_state(const struct inro__slot *slot) {
 }
 
 static void set_host_state(const struct inro__activation *activation) {
-    set_float_state(activation->host_mxcsr, activation->host_x87);
+    if ((activation->host_mxcsr & ~MXCSR_STATUS) != MXCSR_DEFAULT)
+        _mm_setcsr(activation->host_mxcsr);
 #ifdef INRO_SEGMENT_GS
     __asm__ volatile("wrgsbase %0" : : "r"(activation->host_gs) : "memory");
 #endif
@@ -124,7 +151,8 @@ static void *guest_stack(const struct inro__slot *slot) {
     return (void *)((uintptr_t)slot->entered->guest_stack & ~(uintptr_t)15);
 }
 
-enum inro__trap inro__enter(struct inro__slot *slot, inro__entry_fn entry, uint32_t a, uint32_t b, uint64_t *result) {
+enum inro__trap inro__enter(struct inro__slot *slot, inro__entry_fn entry, uint32_t a, uint32_t b,
+                            uint64_t *result) {
     if (slot->trapped != INRO__TRAP_NONE)
         return slot->trapped;
     struct entry_call call = {slot, entry, a, b, 0};
@@ -142,6 +170,8 @@ enum inro__trap inro__enter(struct inro__slot *slot, inro__entry_fn entry, uint3
     depth--;
     current = activation.outer_in_thread;
     slot->entered = activation.outer_in_slot;
+    if (_mm_getcsr() != activation.host_mxcsr) /* also the status that the guest's arithmetic has left */
+        _mm_setcsr(activation.host_mxcsr);
     if (trap != 0) {
         slot->trapped = (enum inro__trap)trap;
         slot->instance.w2c___stack_pointer = guest_stack_pointer;
@@ -156,7 +186,8 @@ enum inro__trap inro__enter(struct inro__slot *slot, inro__entry_fn entry, uint3
 
 /* Runs `body` in host state, on the stack where the guest was entered, and comes back to the guest, unless
  * something inside trapped. */
-ON_GUEST_STACK static void call_host(struct inro__slot *slot, void (*body)(void *), void *argument, const enum inro__trap *trap) {
+ON_GUEST_STACK static void call_host(struct inro__slot *slot, void (*body)(void *), void *argument,
+                                     const enum inro__trap *trap) {
     struct inro__activation *activation = slot->entered;
     leave_guest(slot, INRO__SLOT_HOST);
     set_host_state(activation);
@@ -213,13 +244,14 @@ void Z_inroZ_entropy(struct inro__instance *instance, uint32_t address, uint32_t
 uint32_t Z_inroZ_try(struct inro__instance *instance, uint32_t body, uint32_t argument, uint32_t name);
 void Z_inroZ_throw(struct inro__instance *instance, uint32_t name);
 
-ON_GUEST_STACK void Z_inroZ_write(struct inro__instance *instance, uint32_t stream, uint32_t address, uint32_t length) {
+ON_GUEST_STACK void Z_inroZ_write(struct inro__instance *instance, uint32_t stream, uint32_t address,
+                                  uint32_t length) {
     struct host_request request = {.slot = slot_of(instance), .range = {address, length}, .number = stream};
     call_host(request.slot, write_body, &request, &request.trap);
 }
 
-ON_GUEST_STACK uint64_t Z_inroZ_call(struct inro__instance *instance, uint32_t target, uint32_t address, uint32_t length,
-                      uint32_t flags) {
+ON_GUEST_STACK uint64_t Z_inroZ_call(struct inro__instance *instance, uint32_t target, uint32_t address,
+                                     uint32_t length, uint32_t flags) {
     struct host_request request = {
         .slot = slot_of(instance), .range = {address, length}, .number = target, .flags = flags};
     call_host(request.slot, call_body, &request, &request.trap);
@@ -249,7 +281,8 @@ ON_GUEST_STACK static void try_body(void *argument) {
     slot_of(call->instance)->guest->call_body(call->instance, call->body, call->argument);
 }
 
-ON_GUEST_STACK uint32_t Z_inroZ_try(struct inro__instance *instance, uint32_t body, uint32_t argument, uint32_t name) {
+ON_GUEST_STACK uint32_t Z_inroZ_try(struct inro__instance *instance, uint32_t body, uint32_t argument,
+                                    uint32_t name) {
     struct inro__activation *activation = slot_of(instance)->entered;
     struct try_call call = {instance, body, argument};
     struct inro__try frame = {

@@ -42,7 +42,6 @@ struct inro__activation {
     void *guest_stack; /* where the guest's stack ended when it last called the host */
     uint64_t host_gs;
     uint32_t host_mxcsr;
-    uint16_t host_x87;
 };
 
 /* One call of an entry point. */
@@ -54,10 +53,15 @@ INRO_MUST_CHECK inro_status inro__enter_prepare(inro_error *err);
 
 /* Runs entry(instance, a, b) in the slot. NONE and *result, or the trap that stopped the guest. The slot must
  * be this thread's, and idle or in a host call. */
-enum inro__trap inro__enter(struct inro__slot *slot, inro__entry_fn entry, uint32_t a, uint32_t b, uint64_t *result);
+enum inro__trap inro__enter(struct inro__slot *slot, inro__entry_fn entry, uint32_t a, uint32_t b,
+                            uint64_t *result);
 
 /* The innermost activation of this thread, or NULL. Async-signal-safe. */
 struct inro__activation *inro__activation_current(void);
+
+/* Whether this thread's own stack has room for one more level of services and blocks. Each takes some of it, a
+ * guest decides how many there are, and a thread may be small. */
+bool inro__enter_has_room(void);
 
 /* How many activations this thread has; the bound on nesting is the caller's. */
 unsigned inro__activation_depth(void);

@@ -176,7 +176,8 @@ static bool is_on_guest_stack(const struct inro__slot *slot, const ucontext_t *c
 }
 
 /* The kernel gives no address when a signal's frame did not fit on the stack: then the guest had used it up. */
-static enum inro__trap trap_of_fault(const struct inro__slot *slot, const siginfo_t *info, const ucontext_t *context) {
+static enum inro__trap trap_of_fault(const struct inro__slot *slot, const siginfo_t *info,
+                                     const ucontext_t *context) {
     if (info->si_code == SI_KERNEL)
         return is_on_guest_stack(slot, context, SIGNAL_FRAME_MAX) ? INRO__TRAP_STACK : INRO__TRAP_NONE;
     return trap_of(slot, (uintptr_t)info->si_addr);
@@ -184,7 +185,8 @@ static enum inro__trap trap_of_fault(const struct inro__slot *slot, const siginf
 
 /* Host code that is still, or already, on the guest's stack is ours (entering, or on the way to a host call),
  * and can only be there to use that stack up. */
-static bool may_fault(const struct inro__slot *slot, int state, const siginfo_t *info, const ucontext_t *context) {
+static bool may_fault(const struct inro__slot *slot, int state, const siginfo_t *info,
+                      const ucontext_t *context) {
     if (info->si_code <= 0 || state == INRO__SLOT_IDLE)
         return false;
     return state != INRO__SLOT_HOST || (is_on_guest_stack(slot, context, INRO__GUEST_STACK) &&
@@ -196,7 +198,8 @@ static bool handle_fault(struct inro__slot *slot, int state, const siginfo_t *in
     bool held = is_held(state); /* then the fault waits, and repeats if the kill is taken back */
     if (info->si_code != SI_KERNEL && is_first_write(slot, address, context)) {
         uint32_t page = (uint32_t)((address - (uintptr_t)slot->instance.w2c_memory.base) / INRO__PAGE);
-        if (!held && !inro__slot_open_page(slot, page) && atomic_compare_exchange_strong(&slot->state, &state, INRO__SLOT_HOST))
+        if (!held && !inro__slot_open_page(slot, page) &&
+            atomic_compare_exchange_strong(&slot->state, &state, INRO__SLOT_HOST))
             resume_in_unwind(context, slot, INRO__TRAP_MEMORY);
         return true;
     }
@@ -238,7 +241,8 @@ static void on_signal(int signal, siginfo_t *info, void *context) {
 
 static inro_status install(inro_error *err) {
     if (!(getauxval(AT_HWCAP2) & HWCAP2_FSGSBASE_BIT))
-        return inro__fail(err, INRO_ERR_UNSUPPORTED, 0, "this kernel or processor has no FSGSBASE (Linux 5.9 and later)");
+        return inro__fail(err, INRO_ERR_UNSUPPORTED, 0,
+                          "this kernel or processor has no FSGSBASE (Linux 5.9 and later)");
     struct sigaction ours = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
     sigemptyset(&ours.sa_mask);
     if (sigaction(SIGSEGV, &ours, &handler.before))
@@ -276,7 +280,8 @@ static inro_status alternate_stack(inro_error *err) {
     if (sigaltstack(NULL, &now) == 0 && !(now.ss_flags & SS_DISABLE) && now.ss_size >= ALTERNATE_STACK_LEAST)
         return INRO_OK;
     pthread_once(&key_once, make_key);
-    uint8_t *all = mmap(NULL, ALTERNATE_STACK + INRO__PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+    uint8_t *all =
+        mmap(NULL, ALTERNATE_STACK + INRO__PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
     if (all == MAP_FAILED)
         return inro__fail(err, INRO_ERR_SYSTEM, errno, "mapping a signal stack: %s", strerror(errno));
     stack_t ours = {.ss_sp = all + INRO__PAGE, .ss_size = ALTERNATE_STACK};

@@ -36,8 +36,6 @@ __attribute__((constructor)) static void image_watch_forks(void) {
     pthread_atfork(image_before_fork, image_after_fork, image_after_fork);
 }
 
-static const uint8_t zeros[INRO__PAGE];
-
 static struct booted_entry *booted_entry(const struct inro__guest *guest) {
     for (size_t i = 0; i < booted.count; i++)
         if (booted.entries[i].image.guest == guest)
@@ -106,74 +104,126 @@ int inro__image_descriptor(const struct inro__guest *guest) {
     return descriptor;
 }
 
-static const uint8_t *booted_page(const struct inro__guest *guest, uint32_t page) {
+const uint8_t *inro__image_booted_page(const struct inro__guest *guest, uint32_t page) {
     const struct inro__booted *memory = guest->booted;
-    return page < memory->size / INRO__PAGE && !is_zero_page(memory, page) ? memory->bytes + (size_t)page * INRO__PAGE : NULL;
+    return page < memory->size / INRO__PAGE && !is_zero_page(memory, page)
+               ? memory->bytes + (size_t)page * INRO__PAGE
+               : NULL;
 }
 
-const uint8_t *inro__image_page(const struct inro__image *image, uint32_t page) {
-    uint32_t place = image->index ? image->index[page] : 0;
-    return place ? image->delta_bytes + (size_t)(place - 1) * INRO__PAGE : booted_page(image->guest, page);
+static const uint8_t *booted_or_zeros(const struct inro__guest *guest, uint32_t page) {
+    static const uint8_t zeros[INRO__PAGE];
+    const uint8_t *bytes = inro__image_booted_page(guest, page);
+    return bytes ? bytes : zeros;
 }
 
-static bool page_differs(const struct inro__slot *slot, uint32_t page) {
-    const uint8_t *original = booted_page(slot->guest, page);
-    return memcmp(slot->instance.w2c_memory.base + (size_t)page * INRO__PAGE, original ? original : zeros, INRO__PAGE) !=
-           0;
+/* ---- capturing ---- */
+
+static const uint8_t *here(const struct inro__slot *slot, uint32_t page) {
+    return slot->instance.w2c_memory.base + (size_t)page * INRO__PAGE;
 }
 
-/* Only pages that were opened, or lie past the booted memory, can differ. */
-static uint32_t pages_that_differ(const struct inro__slot *slot, uint32_t pages, uint16_t *found) {
-    uint32_t count = 0, booted_pages = slot->guest->booted->size / INRO__PAGE;
+static uint64_t lines_that_differ(const struct inro__slot *slot, uint32_t page) {
+    const uint8_t *now = here(slot, page), *booted_bytes = booted_or_zeros(slot->guest, page);
+    uint64_t mask = 0;
+    if (memcmp(now, booted_bytes, INRO__PAGE) == 0)
+        return 0;
+    for (unsigned line = 0; line < INRO__PAGE / INRO__LINE; line++)
+        if (memcmp(now + line * INRO__LINE, booted_bytes + line * INRO__LINE, INRO__LINE) != 0)
+            mask |= (uint64_t)1 << line;
+    return mask;
+}
+
+/* What differs, by page. Only pages that were opened, or lie past the booted memory, can. */
+struct survey {
+    uint32_t count;
+    uint32_t lines;
+    uint16_t pages[INRO__IMAGE_PAGES_MAX];
+    uint64_t masks[INRO__IMAGE_PAGES_MAX];
+};
+
+static void take_survey(const struct inro__slot *slot, struct survey *survey) {
+    uint32_t pages = (uint32_t)(slot->instance.w2c_memory.size / INRO__PAGE);
+    uint32_t booted_pages = slot->guest->booted->size / INRO__PAGE;
+    survey->count = survey->lines = 0;
     for (uint32_t page = 0; page < pages; page++) {
         bool opened = page >= booted_pages || (slot->open[page / 64] >> (page % 64) & 1);
-        if (opened && page_differs(slot, page))
-            found[count++] = (uint16_t)page;
+        uint64_t mask = opened ? lines_that_differ(slot, page) : 0;
+        if (mask == 0)
+            continue;
+        survey->pages[survey->count] = (uint16_t)page;
+        survey->masks[survey->count++] = mask;
+        survey->lines += (uint32_t)__builtin_popcountll(mask);
     }
-    return count;
 }
 
-static bool image_allocate(struct inro__image *image, uint32_t count) {
-    uint32_t pages = image->size / INRO__PAGE;
-    image->delta_count = count;
-    image->index = inro__alloc_zero(pages * sizeof *image->index);
-    if (count == 0)
-        return image->index != NULL;
-    image->delta_pages = inro__alloc(count * sizeof *image->delta_pages);
-    image->delta_bytes = inro__alloc((size_t)count * INRO__PAGE);
-    return image->index && image->delta_pages && image->delta_bytes;
+static bool image_allocate(struct inro__image *image, const struct survey *survey) {
+    image->delta_count = survey->count;
+    image->lines_count = survey->lines;
+    if (survey->count == 0)
+        return true;
+    image->delta_pages = inro__alloc(survey->count * sizeof *image->delta_pages);
+    image->delta_masks = inro__alloc(survey->count * sizeof *image->delta_masks);
+    image->lines = inro__alloc((size_t)survey->lines * INRO__LINE);
+    return image->delta_pages && image->delta_masks && image->lines;
 }
 
-inro_status inro__image_capture(const struct inro__slot *slot, struct inro__image **out) {
-    *out = NULL;
-    if (slot->instance.w2c_memory.size > INRO__IMAGE_MAX)
-        return INRO_ERR_LIMIT;
+static void copy_lines(const struct inro__slot *slot, struct inro__image *image) {
+    uint8_t *to = image->lines;
+    for (uint32_t i = 0; i < image->delta_count; i++)
+        for (uint64_t mask = image->delta_masks[i]; mask; mask &= mask - 1, to += INRO__LINE)
+            memcpy(to, here(slot, image->delta_pages[i]) + (size_t)__builtin_ctzll(mask) * INRO__LINE,
+                   INRO__LINE);
+}
+
+static inro_status capture(const struct inro__slot *slot, const struct survey *survey,
+                           struct inro__image **out) {
     struct inro__image *image = inro__alloc_zero(sizeof *image);
     if (!image)
         return INRO_ERR_MEMORY;
     image->guest = slot->guest;
     image->size = (uint32_t)slot->instance.w2c_memory.size;
     image->stack_pointer = slot->instance.w2c___stack_pointer;
-    uint16_t found[INRO__IMAGE_PAGES_MAX];
-    if (!image_allocate(image, pages_that_differ(slot, image->size / INRO__PAGE, found))) {
+    if (!image_allocate(image, survey)) {
         inro__image_free(image);
         return INRO_ERR_MEMORY;
     }
-    for (uint32_t i = 0; i < image->delta_count; i++) {
-        image->delta_pages[i] = found[i];
-        image->index[found[i]] = (uint16_t)(i + 1);
-        memcpy(image->delta_bytes + (size_t)i * INRO__PAGE,
-               slot->instance.w2c_memory.base + (size_t)found[i] * INRO__PAGE, INRO__PAGE);
+    if (survey->count > 0) {
+        memcpy(image->delta_pages, survey->pages, survey->count * sizeof *image->delta_pages);
+        memcpy(image->delta_masks, survey->masks, survey->count * sizeof *image->delta_masks);
     }
+    copy_lines(slot, image);
     *out = image;
     return INRO_OK;
+}
+
+inro_status inro__image_capture(const struct inro__slot *slot, struct inro__image **out) {
+    *out = NULL;
+    if (slot->instance.w2c_memory.size > INRO__IMAGE_MAX)
+        return INRO_ERR_LIMIT;
+    struct survey *survey = inro__alloc(sizeof *survey); /* 40 KiB: too much for a small thread's stack */
+    if (!survey)
+        return INRO_ERR_MEMORY;
+    take_survey(slot, survey);
+    inro_status status = capture(slot, survey, out);
+    inro__free(survey, sizeof *survey);
+    return status;
+}
+
+void inro__image_expand(const struct inro__image *image, uint8_t *out) {
+    const uint8_t *from = image->lines;
+    for (uint32_t i = 0; i < image->delta_count; i++, out += INRO__PAGE) {
+        memcpy(out, booted_or_zeros(image->guest, image->delta_pages[i]), INRO__PAGE);
+        for (uint64_t mask = image->delta_masks[i]; mask; mask &= mask - 1, from += INRO__LINE)
+            memcpy(out + (size_t)__builtin_ctzll(mask) * INRO__LINE, from, INRO__LINE);
+    }
 }
 
 void inro__image_free(struct inro__image *image) {
     if (!image)
         return;
-    inro__free(image->index, image->size / INRO__PAGE * sizeof *image->index);
     inro__free(image->delta_pages, image->delta_count * sizeof *image->delta_pages);
-    inro__free(image->delta_bytes, (size_t)image->delta_count * INRO__PAGE);
+    inro__free(image->delta_masks, image->delta_count * sizeof *image->delta_masks);
+    inro__free(image->lines, (size_t)image->lines_count * INRO__LINE);
     inro__free(image, sizeof *image);
 }

@@ -9,14 +9,19 @@
 
 struct inro__slot;
 
+/* Pages are compared in lines: a bound service changes a few bytes here and there, and a thousand idle
+ * sandboxes should not each keep whole pages for them. */
+#define INRO__LINE 64u
+
 struct inro__image {
     const struct inro__guest *guest;
     uint32_t size; /* bytes; at least the booted size */
     uint32_t stack_pointer;
     uint32_t delta_count;
+    uint32_t lines_count;
     uint16_t *delta_pages; /* ascending page numbers */
-    uint8_t *delta_bytes;  /* one host page each, in the same order */
-    uint16_t *index;       /* by page: 1 + place among the deltas, 0: as booted */
+    uint64_t *delta_masks; /* for each, a bit for each line that differs */
+    uint8_t *lines;        /* those lines, in order */
 };
 
 /* The image without deltas of a guest; static, never freed. */
@@ -29,8 +34,11 @@ INRO_MUST_CHECK inro_status inro__image_capture(const struct inro__slot *slot, s
 /* Frees a captured image; no slot may wear it. NULL is fine. */
 void inro__image_free(struct inro__image *image);
 
-/* A page's bytes: of the delta, of the booted memory, or NULL for a page of zeros. */
-const uint8_t *inro__image_page(const struct inro__image *image, uint32_t page);
+/* The booted bytes of a page, or NULL for a page of zeros. */
+const uint8_t *inro__image_booted_page(const struct inro__guest *guest, uint32_t page);
+
+/* Writes the image's delta pages, whole, one after the other into `out` (delta_count pages). */
+void inro__image_expand(const struct inro__image *image, uint8_t *out);
 
 /* A descriptor of the booted memory for private mappings, made at first use; -1 with errno. */
 int inro__image_descriptor(const struct inro__guest *guest);

@@ -33,11 +33,11 @@ enum inro__trap {
     INRO__TRAP_DIV_BY_ZERO,
     INRO__TRAP_INT_OVERFLOW,
     INRO__TRAP_INVALID_CONVERSION,
-    INRO__TRAP_STACK,    /* the native stack of the guest is used up */
-    INRO__TRAP_THROW,    /* a throw to a frame that is not alive */
-    INRO__TRAP_IMPORT,   /* an import was given what it cannot take */
-    INRO__TRAP_TIMEOUT,  /* the deadline passed */
-    INRO__TRAP_MEMORY,   /* the memory limit was reached */
+    INRO__TRAP_STACK,   /* the native stack of the guest is used up */
+    INRO__TRAP_THROW,   /* a throw to a frame that is not alive */
+    INRO__TRAP_IMPORT,  /* an import was given what it cannot take */
+    INRO__TRAP_TIMEOUT, /* the deadline passed */
+    INRO__TRAP_MEMORY,  /* the memory limit was reached */
     INRO__TRAP_COUNT
 };
 

@@ -4,66 +4,103 @@
 #include "base/error.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
+
+/* Idle slots lie on several lists, so that threads which do nothing but short invocations rarely meet at a
+ * lock. A thread gives to its own list, and takes from the others only when that one is empty. */
+#define SHARDS 16u
+
+static struct shard {
+    _Alignas(64) pthread_mutex_t lock;
+    struct inro__slot *idle;
+} shards[SHARDS];
 
 static struct {
-    pthread_mutex_t idle_lock; /* the free list */
-    struct inro__slot *idle;
-    pthread_mutex_t all_lock; /* the table of all; taken after idle_lock, if both */
-    struct inro__slot *all[INRO__SLOTS_MAX];
+    pthread_mutex_t lock; /* taken after those of the shards, if both */
+    struct inro__slot *slots[INRO__SLOTS_MAX];
     uint32_t count;
-} pool = {.idle_lock = PTHREAD_MUTEX_INITIALIZER, .all_lock = PTHREAD_MUTEX_INITIALIZER};
+} registry = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static unsigned own_shard(void) {
+    static atomic_uint threads;
+    static __thread unsigned number __attribute__((tls_model("initial-exec")));
+    if (number == 0)
+        number = atomic_fetch_add_explicit(&threads, 1, memory_order_relaxed) % SHARDS + 1;
+    return number - 1;
+}
 
 /* The child of a fork has one thread. Slots that other threads had in use stay unused there: their memory was
  * half way through something. */
 static void pool_before_fork(void) {
-    pthread_mutex_lock(&pool.idle_lock);
-    pthread_mutex_lock(&pool.all_lock);
+    for (unsigned i = 0; i < SHARDS; i++)
+        pthread_mutex_lock(&shards[i].lock);
+    pthread_mutex_lock(&registry.lock);
 }
 
 static void pool_after_fork(void) {
-    pthread_mutex_unlock(&pool.all_lock);
-    pthread_mutex_unlock(&pool.idle_lock);
+    pthread_mutex_unlock(&registry.lock);
+    for (unsigned i = 0; i < SHARDS; i++)
+        pthread_mutex_unlock(&shards[i].lock);
 }
 
-__attribute__((constructor)) static void pool_at_fork(void) {
+__attribute__((constructor)) static void pool_at_load(void) {
+    for (unsigned i = 0; i < SHARDS; i++)
+        pthread_mutex_init(&shards[i].lock, NULL);
     pthread_atfork(pool_before_fork, pool_after_fork, pool_after_fork);
 }
 
 static bool enlist(struct inro__slot *slot) {
-    pthread_mutex_lock(&pool.all_lock);
-    bool room = pool.count < INRO__SLOTS_MAX;
+    pthread_mutex_lock(&registry.lock);
+    bool room = registry.count < INRO__SLOTS_MAX;
     if (room) {
-        slot->number = pool.count;
-        pool.all[pool.count++] = slot;
+        slot->number = registry.count;
+        registry.slots[registry.count++] = slot;
     }
-    pthread_mutex_unlock(&pool.all_lock);
+    pthread_mutex_unlock(&registry.lock);
     return room;
 }
 
 static void discard(struct inro__slot *slot) {
-    pthread_mutex_lock(&pool.all_lock);
-    struct inro__slot *last = pool.all[--pool.count];
-    pool.all[slot->number] = last;
+    pthread_mutex_lock(&registry.lock);
+    struct inro__slot *last = registry.slots[--registry.count];
+    registry.slots[slot->number] = last;
     last->number = slot->number;
-    pthread_mutex_unlock(&pool.all_lock);
+    pthread_mutex_unlock(&registry.lock);
     inro__slot_free(slot);
 }
 
-/* The first idle slot that wears the image, else the last one in the list (worn longest ago). */
-static struct inro__slot *take_idle(const struct inro__image *image) {
-    pthread_mutex_lock(&pool.idle_lock);
-    struct inro__slot **link = &pool.idle, **found = NULL;
-    for (; *link; link = &(*link)->next) {
-        if ((*link)->guest != image->guest)
-            continue;
-        found = link;
-        if ((*link)->image == image)
-            break;
-    }
-    struct inro__slot *slot = found ? *found : NULL;
+/* Takes the first slot of a list that `wants` accepts. */
+static struct inro__slot *take_from(struct shard *shard, bool (*wants)(const struct inro__slot *, const void *),
+                                    const void *user) {
+    pthread_mutex_lock(&shard->lock);
+    struct inro__slot **link = &shard->idle;
+    while (*link && !wants(*link, user))
+        link = &(*link)->next;
+    struct inro__slot *slot = *link;
     if (slot)
-        *found = slot->next;
-    pthread_mutex_unlock(&pool.idle_lock);
+        *link = slot->next;
+    pthread_mutex_unlock(&shard->lock);
+    return slot;
+}
+
+static bool wears(const struct inro__slot *slot, const void *image) {
+    return slot->image == image;
+}
+
+static bool is_of_guest(const struct inro__slot *slot, const void *image) {
+    return slot->guest == ((const struct inro__image *)image)->guest;
+}
+
+static bool is_any(const struct inro__slot *slot, const void *unused) {
+    (void)slot, (void)unused;
+    return true;
+}
+
+static struct inro__slot *take_idle(const struct inro__image *image) {
+    unsigned own = own_shard();
+    struct inro__slot *slot = take_from(&shards[own], wears, image);
+    for (unsigned i = 0; i < SHARDS && !slot; i++)
+        slot = take_from(&shards[(own + i) % SHARDS], is_of_guest, image);
     return slot;
 }
 
@@ -72,7 +109,8 @@ static inro_status make(const struct inro__image *image, struct inro__slot **out
     if (status == INRO_OK && !enlist(*out)) {
         inro__slot_free(*out);
         *out = NULL;
-        status = inro__fail(err, INRO_ERR_LIMIT, 0, "%u invocations are running or nested already", INRO__SLOTS_MAX);
+        status =
+            inro__fail(err, INRO_ERR_LIMIT, 0, "%u invocations are running or nested already", INRO__SLOTS_MAX);
     }
     return status;
 }
@@ -97,63 +135,38 @@ void inro__pool_give(struct inro__slot *slot) {
         discard(slot);
         return;
     }
-    pthread_mutex_lock(&pool.idle_lock);
-    slot->next = pool.idle;
-    pool.idle = slot;
-    pthread_mutex_unlock(&pool.idle_lock);
-}
-
-/* Takes the idle slots that wear `image` (NULL: all) off the list and unmaps them. */
-static void discard_idle(const struct inro__image *image) {
-    struct inro__slot *going = NULL;
-    pthread_mutex_lock(&pool.idle_lock);
-    for (struct inro__slot **link = &pool.idle; *link;) {
-        struct inro__slot *slot = *link;
-        if (image && slot->image != image) {
-            link = &slot->next;
-            continue;
-        }
-        *link = slot->next;
-        slot->next = going;
-        going = slot;
-    }
-    pthread_mutex_unlock(&pool.idle_lock);
-    while (going) {
-        struct inro__slot *next = going->next;
-        discard(going);
-        going = next;
-    }
+    struct shard *shard = &shards[own_shard()];
+    pthread_mutex_lock(&shard->lock);
+    slot->next = shard->idle;
+    shard->idle = slot;
+    pthread_mutex_unlock(&shard->lock);
 }
 
 void inro__pool_forget(const struct inro__image *image) {
     inro_error unused;
-    struct inro__slot *slot;
     const struct inro__image *plain = inro__image_booted(image->guest);
-    for (;;) {
-        pthread_mutex_lock(&pool.idle_lock);
-        struct inro__slot **link = &pool.idle;
-        while (*link && (*link)->image != image)
-            link = &(*link)->next;
-        slot = *link;
-        if (slot)
-            *link = slot->next;
-        pthread_mutex_unlock(&pool.idle_lock);
-        if (!slot)
-            return;
-        if (inro__slot_dress(slot, plain, &unused) != INRO_OK)
-            discard(slot);
-        else
-            inro__pool_give(slot);
+    for (unsigned i = 0; i < SHARDS; i++) {
+        struct inro__slot *slot;
+        while ((slot = take_from(&shards[i], wears, image))) {
+            if (inro__slot_dress(slot, plain, &unused) == INRO_OK)
+                inro__pool_give(slot);
+            else
+                discard(slot);
+        }
     }
 }
 
 void inro__pool_trim(void) {
-    discard_idle(NULL);
+    for (unsigned i = 0; i < SHARDS; i++) {
+        struct inro__slot *slot;
+        while ((slot = take_from(&shards[i], is_any, NULL)))
+            discard(slot);
+    }
 }
 
 void inro__pool_each(void (*each)(struct inro__slot *slot, void *user), void *user) {
-    pthread_mutex_lock(&pool.all_lock);
-    for (uint32_t i = 0; i < pool.count; i++)
-        each(pool.all[i], user);
-    pthread_mutex_unlock(&pool.all_lock);
+    pthread_mutex_lock(&registry.lock);
+    for (uint32_t i = 0; i < registry.count; i++)
+        each(registry.slots[i], user);
+    pthread_mutex_unlock(&registry.lock);
 }

@@ -11,7 +11,8 @@
 
 /* Takes a slot that wears `image`, for this thread alone. Prefers one that wears it already.
  * Expected: INRO_ERR_LIMIT, INRO_ERR_SYSTEM, INRO_ERR_MEMORY. */
-INRO_MUST_CHECK inro_status inro__pool_take(const struct inro__image *image, struct inro__slot **out, inro_error *err);
+INRO_MUST_CHECK inro_status inro__pool_take(const struct inro__image *image, struct inro__slot **out,
+                                            inro_error *err);
 
 /* Resets a slot and gives it back. One that cannot be reset is unmapped. */
 void inro__pool_give(struct inro__slot *slot);

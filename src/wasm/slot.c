@@ -24,7 +24,8 @@ static uint32_t booted_size(const struct inro__slot *slot) {
 
 static bool map_stack(struct inro__slot *slot) {
     size_t length = INRO__STACK_GUARD + INRO__GUEST_STACK;
-    uint8_t *all = mmap(NULL, length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    uint8_t *all =
+        mmap(NULL, length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
     if (all == MAP_FAILED)
         return false;
     slot->stack = all + INRO__STACK_GUARD;
@@ -32,8 +33,8 @@ static bool map_stack(struct inro__slot *slot) {
 }
 
 static bool reserve(struct inro__slot *slot) {
-    uint8_t *all = mmap(NULL, INRO__PRE_GUARD + INRO__RESERVE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                        -1, 0);
+    uint8_t *all = mmap(NULL, INRO__PRE_GUARD + INRO__RESERVE, PROT_NONE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (all == MAP_FAILED)
         return false;
     slot->reservation = all;
@@ -52,8 +53,9 @@ static inro_status slot_new(const struct inro__guest *guest, struct inro__slot *
     slot->instance.Z_inro_instance = &slot->instance;
     atomic_store(&slot->deadline_ns, UINT64_MAX);
     if (!reserve(slot) || !map_stack(slot)) {
-        inro_status status = inro__fail(err, INRO_ERR_SYSTEM, errno,
-                                        "no address space for a sandbox slot (8 GiB, see ulimit -v): %s", strerror(errno));
+        inro_status status =
+            inro__fail(err, INRO_ERR_SYSTEM, errno,
+                       "no address space for a sandbox slot (8 GiB, see ulimit -v): %s", strerror(errno));
         inro__slot_free(slot);
         return status;
     }
@@ -64,9 +66,10 @@ static inro_status slot_new(const struct inro__guest *guest, struct inro__slot *
 static inro_status map_booted(struct inro__slot *slot, inro_error *err) {
     int descriptor = inro__image_descriptor(slot->guest);
     if (descriptor < 0)
-        return inro__fail(err, INRO_ERR_SYSTEM, errno, "no memory file for the guest's image: %s", strerror(errno));
-    if (mmap(memory_of(slot), booted_size(slot), PROT_READ, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, descriptor, 0) ==
-        MAP_FAILED)
+        return inro__fail(err, INRO_ERR_SYSTEM, errno, "no memory file for the guest's image: %s",
+                          strerror(errno));
+    if (mmap(memory_of(slot), booted_size(slot), PROT_READ, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, descriptor,
+             0) == MAP_FAILED)
         return inro__fail(err, INRO_ERR_SYSTEM, errno, "mapping the guest's image: %s", strerror(errno));
     return INRO_OK;
 }
@@ -108,7 +111,8 @@ inro_status inro__slot_new_unbooted(const struct inro__guest *guest, struct inro
         return inro__fail(err, INRO_ERR_SYSTEM, errno, "memory of an unbooted guest");
     }
     for (size_t i = 0; i < layout->segments_count; i++)
-        memcpy(memory_of(slot) + layout->segments[i].address, layout->segments[i].bytes, layout->segments[i].length);
+        memcpy(memory_of(slot) + layout->segments[i].address, layout->segments[i].bytes,
+               layout->segments[i].length);
     return INRO_OK;
 }
 
@@ -119,6 +123,7 @@ void inro__slot_free(struct inro__slot *slot) {
         munmap(slot->reservation, INRO__PRE_GUARD + INRO__RESERVE);
     if (slot->stack)
         munmap(slot->stack - INRO__STACK_GUARD, INRO__STACK_GUARD + INRO__GUEST_STACK);
+    inro__free(slot->dressed_bytes, (size_t)slot->dressed_count * INRO__PAGE);
     inro__free(slot, sizeof *slot);
 }
 
@@ -173,8 +178,15 @@ static uint8_t *page_at(const struct inro__slot *slot, uint32_t page) {
     return memory_of(slot) + (size_t)page * INRO__PAGE;
 }
 
+/* What a page holds in the worn image; NULL for zeros. */
+static const uint8_t *original_of(const struct inro__slot *slot, uint32_t page) {
+    uint32_t place = slot->dressed_place[page];
+    return place ? slot->dressed_bytes + (size_t)(place - 1) * INRO__PAGE
+                 : inro__image_booted_page(slot->guest, page);
+}
+
 static void restore_page(struct inro__slot *slot, uint32_t page) {
-    const uint8_t *original = inro__image_page(slot->image, page);
+    const uint8_t *original = original_of(slot, page);
     if (original)
         memcpy(page_at(slot, page), original, INRO__PAGE);
     else
@@ -182,7 +194,7 @@ static void restore_page(struct inro__slot *slot, uint32_t page) {
 }
 
 static bool is_clean(const struct inro__slot *slot, uint32_t page) {
-    const uint8_t *original = inro__image_page(slot->image, page);
+    const uint8_t *original = original_of(slot, page);
     return original ? memcmp(page_at(slot, page), original, INRO__PAGE) == 0 : is_zero(page_at(slot, page));
 }
 
@@ -242,12 +254,19 @@ bool inro__slot_reset(struct inro__slot *slot) {
 
 /* ---- changing images ---- */
 
+static void forget_dressed(struct inro__slot *slot) {
+    for (uint32_t i = 0; i < slot->dressed_count; i++)
+        slot->dressed_place[slot->dressed[i]] = 0;
+    inro__free(slot->dressed_bytes, (size_t)slot->dressed_count * INRO__PAGE);
+    slot->dressed_bytes = NULL;
+    slot->dressed_count = 0;
+}
+
 /* A page of the worn image may have been made cold: it was clean, but with that image's bytes. */
 static bool open_dressed(struct inro__slot *slot) {
     for (uint32_t i = 0; i < slot->dressed_count; i++)
         if (!is_open(slot, slot->dressed[i]) && !inro__slot_open_page(slot, slot->dressed[i]))
             return false;
-    slot->dressed_count = 0;
     return true;
 }
 
@@ -259,6 +278,7 @@ static bool undress(struct inro__slot *slot) {
     uint32_t booted_pages = plain->size / INRO__PAGE, kept = 0;
     if (!open_dressed(slot))
         return false;
+    forget_dressed(slot);
     for (uint32_t i = 0; i < slot->hot_count; i++) {
         uint16_t page = slot->hot[i];
         if (page < booted_pages)
@@ -273,22 +293,36 @@ static bool undress(struct inro__slot *slot) {
     return give_back(slot, plain->size);
 }
 
+/* The image's own pages, whole, as what resets copy from. */
+static bool take_dressed(struct inro__slot *slot, const struct inro__image *image) {
+    if (image->delta_count == 0)
+        return true;
+    slot->dressed_bytes = inro__alloc((size_t)image->delta_count * INRO__PAGE);
+    if (!slot->dressed_bytes)
+        return false;
+    inro__image_expand(image, slot->dressed_bytes);
+    slot->dressed_count = image->delta_count;
+    for (uint32_t i = 0; i < image->delta_count; i++) {
+        slot->dressed[i] = image->delta_pages[i];
+        slot->dressed_place[image->delta_pages[i]] = (uint16_t)(i + 1);
+    }
+    return true;
+}
+
 static bool put_on(struct inro__slot *slot, const struct inro__image *image) {
     uint32_t plain_size = slot->image->size;
-    if (image->size > plain_size &&
-        mprotect(memory_of(slot) + plain_size, image->size - plain_size, PROT_READ | PROT_WRITE))
+    if (!take_dressed(slot, image) ||
+        (image->size > plain_size &&
+         mprotect(memory_of(slot) + plain_size, image->size - plain_size, PROT_READ | PROT_WRITE)))
         return false;
     wear(slot, image);
     for (uint32_t page = plain_size / INRO__PAGE; page < image->size / INRO__PAGE; page++)
         if (!inro__slot_open_page(slot, page))
             return false;
-    for (uint32_t i = 0; i < image->delta_count; i++) {
-        uint32_t page = image->delta_pages[i];
-        if (!is_open(slot, page) && !inro__slot_open_page(slot, page))
-            return false;
-        slot->dressed[slot->dressed_count++] = (uint16_t)page;
-        memcpy(memory_of(slot) + (size_t)page * INRO__PAGE, image->delta_bytes + (size_t)i * INRO__PAGE, INRO__PAGE);
-    }
+    if (!open_dressed(slot))
+        return false;
+    for (uint32_t i = 0; i < slot->dressed_count; i++)
+        restore_page(slot, slot->dressed[i]);
     return true;
 }
 
@@ -306,7 +340,7 @@ inro_status inro__slot_dress(struct inro__slot *slot, const struct inro__image *
 uint64_t inro__slot_used(const struct inro__slot *slot, uint64_t limit) {
     uint64_t used = slot->memory_peak - slot->image->size;
     for (uint32_t i = 0; i < slot->hot_count; i++)
-        if (!inro__image_page(slot->image, slot->hot[i]) && !is_zero(page_at(slot, slot->hot[i])))
+        if (!original_of(slot, slot->hot[i]) && !is_zero(page_at(slot, slot->hot[i])))
             used += INRO__PAGE;
     if (used > 0)
         used += INRO__PAGE; /* the pages at both ends were in use before, in part */
@@ -317,15 +351,12 @@ uint64_t inro__slot_used(const struct inro__slot *slot, uint64_t limit) {
 
 bool inro__slot_is_pristine(const struct inro__slot *slot) {
     const struct inro__image *image = slot->image;
-    if (slot->instance.w2c_memory.size != image->size || slot->instance.w2c___stack_pointer != image->stack_pointer ||
-        slot->grown_end != image->size)
+    if (slot->instance.w2c_memory.size != image->size ||
+        slot->instance.w2c___stack_pointer != image->stack_pointer || slot->grown_end != image->size)
         return false;
-    for (uint32_t page = 0; page < image->size / INRO__PAGE; page++) {
-        const uint8_t *original = inro__image_page(image, page);
-        const uint8_t *here = memory_of(slot) + (size_t)page * INRO__PAGE;
-        if (original ? memcmp(here, original, INRO__PAGE) != 0 : !is_zero(here))
+    for (uint32_t page = 0; page < image->size / INRO__PAGE; page++)
+        if (!is_clean(slot, page))
             return false;
-    }
     return true;
 }
 

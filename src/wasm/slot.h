@@ -30,12 +30,13 @@
 #define INRO__RESERVE (((uint64_t)8 << 30) + INRO__WASM_PAGE)
 #define INRO__PRE_GUARD ((uint64_t)1 << 20)
 
-/* Who may touch the slot now; the watchdog changes GUEST to KILL and on, everything else is the thread's own. */
+/* Who may touch the slot now; the watchdog changes GUEST to KILL and on, everything else is the thread's own.
+ */
 enum inro__slot_state {
     INRO__SLOT_IDLE, /* in the pool, or between two entries */
     INRO__SLOT_GUEST,
     INRO__SLOT_HOST, /* guest frames exist, host code runs */
-    INRO__SLOT_KILL,      /* a signal is about to be sent to the thread, which must wait for it in guest state */
+    INRO__SLOT_KILL, /* a signal is about to be sent to the thread, which must wait for it in guest state */
     INRO__SLOT_KILL_SENT, /* it has been sent */
     INRO__SLOT_KILL_AGAIN /* it came at a bad moment, the watchdog has to send another */
 };
@@ -51,10 +52,10 @@ struct inro__slot {
     uint8_t *stack; /* lowest usable byte of the native stack */
     const struct inro__guest_host *host;
     void *host_user;
-    uint64_t memory_max;  /* instance size may not pass this */
-    uint64_t memory_peak; /* largest instance size since the reset */
+    uint64_t memory_max;    /* instance size may not pass this */
+    uint64_t memory_peak;   /* largest instance size since the reset */
     unsigned kills_put_off; /* since the deadline was set */
-    uint64_t grown_end;   /* bytes ever opened past the image since the reset */
+    uint64_t grown_end;     /* bytes ever opened past the image since the reset */
     _Atomic int32_t thread; /* kernel's id of the thread inside */
     enum inro__trap trapped;
     _Atomic int state;
@@ -62,8 +63,12 @@ struct inro__slot {
     _Atomic uint64_t expired_ns;  /* the deadline that the watchdog has found passed */
     uint32_t hot_count;
     uint16_t hot[INRO__IMAGE_PAGES_MAX];
+    /* The pages that the worn image makes differ from the booted memory: numbers, whole bytes (the slot's own
+     * copy, since an image outlives neither its sandbox nor a change of clothes), and place by page, from 1. */
     uint32_t dressed_count;
-    uint16_t dressed[INRO__IMAGE_PAGES_MAX]; /* pages that the worn image made differ from the booted memory */
+    uint16_t dressed[INRO__IMAGE_PAGES_MAX];
+    uint8_t *dressed_bytes;
+    uint16_t dressed_place[INRO__IMAGE_PAGES_MAX];
     uint8_t clean_surveys[INRO__IMAGE_PAGES_MAX]; /* of hot pages */
     uint32_t resets;
     uint64_t open[INRO__IMAGE_PAGES_MAX / 64];
@@ -72,7 +77,8 @@ struct inro__slot {
 };
 
 /* Makes a slot that wears the guest's booted image. */
-INRO_MUST_CHECK inro_status inro__slot_new(const struct inro__guest *guest, struct inro__slot **out, inro_error *err);
+INRO_MUST_CHECK inro_status inro__slot_new(const struct inro__guest *guest, struct inro__slot **out,
+                                           inro_error *err);
 
 /* Makes a slot whose memory is the guest's unbooted layout; for the build's baking tool only. */
 INRO_MUST_CHECK inro_status inro__slot_new_unbooted(const struct inro__guest *guest, struct inro__slot **out,
@@ -81,7 +87,7 @@ INRO_MUST_CHECK inro_status inro__slot_new_unbooted(const struct inro__guest *gu
 /* Unmaps all of it. NULL is fine. */
 void inro__slot_free(struct inro__slot *slot);
 
-/* Makes an idle slot wear `image`; a no-op when it does. On failure it wears the booted image. */
+/* Makes an idle slot wear `image`; a no-op when it does. On failure the slot can only be freed. */
 INRO_MUST_CHECK inro_status inro__slot_dress(struct inro__slot *slot, const struct inro__image *image,
                                              inro_error *err);
 

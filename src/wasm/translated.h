@@ -47,7 +47,7 @@ typedef double f64;
 #ifdef INRO_SEGMENT_GS
 #define MEMORY_AT(type, instance_memory, address) (*(__seg_gs volatile type##_loose *)(uintptr_t)(address))
 #else
-#define MEMORY_AT(type, instance_memory, address)                                                            \
+#define MEMORY_AT(type, instance_memory, address)                                                              \
     (*(volatile type##_loose *)((instance_memory)->base + (address)))
 #endif
 
@@ -55,27 +55,28 @@ typedef double f64;
  * bounds must happen even when its result is not used. */
 #define LOOSE(type) typedef type type##_loose __attribute__((aligned(1), may_alias));
 LOOSE(u8)
-LOOSE(s8) LOOSE(u16) LOOSE(s16) LOOSE(u32) LOOSE(s32) LOOSE(u64) LOOSE(f32) LOOSE(f64)
+LOOSE(s8)
+LOOSE(u16) LOOSE(s16) LOOSE(u32) LOOSE(s32) LOOSE(u64) LOOSE(f32) LOOSE(f64)
 #undef LOOSE
 
-/* gcc (12 at least) forgets the segment of an access to a constant address that does not fit into a signed
- * 32-bit displacement: the "movabs" it chooses would touch the host's memory at that address. So it must not
- * see such a constant; guests/check_object.py refuses what slips through. */
-static inline u64 guest_address(u64 address) {
+    /* gcc (12 at least) forgets the segment of an access to a constant address that does not fit into a signed
+     * 32-bit displacement: the "movabs" it chooses would touch the host's memory at that address. So it must
+     * not see such a constant; guests/check_object.py refuses what slips through. */
+    static inline u64 guest_address(u64 address) {
     if (__builtin_constant_p(address) && address > INT32_MAX)
         __asm__("" : "+r"(address));
     return address;
 }
 
-#define DEFINE_LOAD(name, stored, widened, result)                                                           \
-    static inline result name(const struct inro__memory *memory, u64 address) {                              \
-        (void)memory;                                                                                        \
-        return (result)(widened)MEMORY_AT(stored, memory, guest_address(address));                                  \
+#define DEFINE_LOAD(name, stored, widened, result)                                                             \
+    static inline result name(const struct inro__memory *memory, u64 address) {                                \
+        (void)memory;                                                                                          \
+        return (result)(widened)MEMORY_AT(stored, memory, guest_address(address));                             \
     }
-#define DEFINE_STORE(name, stored, given)                                                                    \
-    static inline void name(const struct inro__memory *memory, u64 address, given value) {                   \
-        (void)memory;                                                                                        \
-        MEMORY_AT(stored, memory, guest_address(address)) = (stored)value;                                  \
+#define DEFINE_STORE(name, stored, given)                                                                      \
+    static inline void name(const struct inro__memory *memory, u64 address, given value) {                     \
+        (void)memory;                                                                                          \
+        MEMORY_AT(stored, memory, guest_address(address)) = (stored)value;                                     \
     }
 
 DEFINE_LOAD(i32_load, u32, u32, u32)
@@ -118,8 +119,8 @@ static inline void memory_fill(struct inro__memory *memory, u32 address, u32 byt
     memset(guest_range(memory, address, length), (int)(byte & 0xff), length);
 }
 
-static inline void memory_copy(struct inro__memory *to_memory, struct inro__memory *from_memory, u32 to, u32 from,
-                               u32 length) {
+static inline void memory_copy(struct inro__memory *to_memory, struct inro__memory *from_memory, u32 to,
+                               u32 from, u32 length) {
     u8 *target = guest_range(to_memory, to, length);
     memmove(target, guest_range(from_memory, from, length), length);
 }
@@ -143,26 +144,26 @@ static inline void memory_copy(struct inro__memory *to_memory, struct inro__memo
 #define I32_POPCNT(x) (__builtin_popcount(x))
 #define I64_POPCNT(x) (__builtin_popcountll(x))
 
-#define DEFINE_DIVISION(bits)                                                                                \
-    static inline u##bits I##bits##_DIV_S(u##bits x, u##bits y) {                                            \
-        if (UNLIKELY(y == 0))                                                                                \
-            inro__guest_trap(INRO__TRAP_DIV_BY_ZERO);                                                        \
-        if (UNLIKELY((s##bits)x == INT##bits##_MIN && (s##bits)y == -1))                                     \
-            inro__guest_trap(INRO__TRAP_INT_OVERFLOW);                                                       \
-        return (u##bits)((s##bits)x / (s##bits)y);                                                           \
-    }                                                                                                        \
-    static inline u##bits I##bits##_REM_S(u##bits x, u##bits y) {                                            \
-        if (UNLIKELY(y == 0))                                                                                \
-            inro__guest_trap(INRO__TRAP_DIV_BY_ZERO);                                                        \
-        return (s##bits)y == -1 ? 0 : (u##bits)((s##bits)x % (s##bits)y);                                    \
-    }                                                                                                        \
-    static inline u##bits I##bits##_ROTL(u##bits x, u##bits y) {                                             \
-        y &= bits - 1;                                                                                       \
-        return (u##bits)((x << y) | (x >> ((bits - y) & (bits - 1))));                                       \
-    }                                                                                                        \
-    static inline u##bits I##bits##_ROTR(u##bits x, u##bits y) {                                             \
-        y &= bits - 1;                                                                                       \
-        return (u##bits)((x >> y) | (x << ((bits - y) & (bits - 1))));                                       \
+#define DEFINE_DIVISION(bits)                                                                                  \
+    static inline u##bits I##bits##_DIV_S(u##bits x, u##bits y) {                                              \
+        if (UNLIKELY(y == 0))                                                                                  \
+            inro__guest_trap(INRO__TRAP_DIV_BY_ZERO);                                                          \
+        if (UNLIKELY((s##bits)x == INT##bits##_MIN && (s##bits)y == -1))                                       \
+            inro__guest_trap(INRO__TRAP_INT_OVERFLOW);                                                         \
+        return (u##bits)((s##bits)x / (s##bits)y);                                                             \
+    }                                                                                                          \
+    static inline u##bits I##bits##_REM_S(u##bits x, u##bits y) {                                              \
+        if (UNLIKELY(y == 0))                                                                                  \
+            inro__guest_trap(INRO__TRAP_DIV_BY_ZERO);                                                          \
+        return (s##bits)y == -1 ? 0 : (u##bits)((s##bits)x % (s##bits)y);                                      \
+    }                                                                                                          \
+    static inline u##bits I##bits##_ROTL(u##bits x, u##bits y) {                                               \
+        y &= bits - 1;                                                                                         \
+        return (u##bits)((x << y) | (x >> ((bits - y) & (bits - 1))));                                         \
+    }                                                                                                          \
+    static inline u##bits I##bits##_ROTR(u##bits x, u##bits y) {                                               \
+        y &= bits - 1;                                                                                         \
+        return (u##bits)((x >> y) | (x << ((bits - y) & (bits - 1))));                                         \
     }
 DEFINE_DIVISION(32)
 DEFINE_DIVISION(64)
@@ -174,30 +175,30 @@ DEFINE_DIVISION(64)
 /* ---- floats to integers: NaN and what does not fit trap, or saturate ---- */
 
 /* `low` and `high` are exact in the source type; a value must lie strictly between them after truncation. */
-#define DEFINE_TRUNCATION(name, unsigned_type, target, source, fits, low_value, high_value)                   \
-    static inline unsigned_type name(source x) {                                                             \
-        if (UNLIKELY(x != x))                                                                                \
-            inro__guest_trap(INRO__TRAP_INVALID_CONVERSION);                                                 \
-        if (UNLIKELY(!(fits)))                                                                               \
-            inro__guest_trap(INRO__TRAP_INT_OVERFLOW);                                                       \
-        return (unsigned_type)(target)x;                                                                     \
+#define DEFINE_TRUNCATION(name, unsigned_type, target, source, fits, low_value, high_value)                    \
+    static inline unsigned_type name(source x) {                                                               \
+        if (UNLIKELY(x != x))                                                                                  \
+            inro__guest_trap(INRO__TRAP_INVALID_CONVERSION);                                                   \
+        if (UNLIKELY(!(fits)))                                                                                 \
+            inro__guest_trap(INRO__TRAP_INT_OVERFLOW);                                                         \
+        return (unsigned_type)(target)x;                                                                       \
     }
-#define DEFINE_SATURATION(name, unsigned_type, target, source, fits, low_value, high_value)                   \
-    static inline unsigned_type name(source x) {                                                             \
-        if (UNLIKELY(x != x))                                                                                \
-            return 0;                                                                                        \
-        if (UNLIKELY(!(fits)))                                                                               \
-            return x < 0 ? (unsigned_type)(low_value) : (unsigned_type)(high_value);                         \
-        return (unsigned_type)(target)x;                                                                     \
+#define DEFINE_SATURATION(name, unsigned_type, target, source, fits, low_value, high_value)                    \
+    static inline unsigned_type name(source x) {                                                               \
+        if (UNLIKELY(x != x))                                                                                  \
+            return 0;                                                                                          \
+        if (UNLIKELY(!(fits)))                                                                                 \
+            return x < 0 ? (unsigned_type)(low_value) : (unsigned_type)(high_value);                           \
+        return (unsigned_type)(target)x;                                                                       \
     }
-#define CONVERSIONS(DEFINE, kind)                                                                            \
-    DEFINE(I32_##kind##_S_F32, u32, s32, f32, x >= -0x1p31f && x < 0x1p31f, INT32_MIN, INT32_MAX)             \
-    DEFINE(I64_##kind##_S_F32, u64, s64, f32, x >= -0x1p63f && x < 0x1p63f, INT64_MIN, INT64_MAX)             \
-    DEFINE(I32_##kind##_S_F64, u32, s32, f64, x > -0x1.00000002p31 && x < 0x1p31, INT32_MIN, INT32_MAX)       \
-    DEFINE(I64_##kind##_S_F64, u64, s64, f64, x >= -0x1p63 && x < 0x1p63, INT64_MIN, INT64_MAX)               \
-    DEFINE(I32_##kind##_U_F32, u32, u32, f32, x > -1 && x < 0x1p32f, 0, UINT32_MAX)                           \
-    DEFINE(I64_##kind##_U_F32, u64, u64, f32, x > -1 && x < 0x1p64f, 0, UINT64_MAX)                           \
-    DEFINE(I32_##kind##_U_F64, u32, u32, f64, x > -1 && x < 0x1p32, 0, UINT32_MAX)                            \
+#define CONVERSIONS(DEFINE, kind)                                                                              \
+    DEFINE(I32_##kind##_S_F32, u32, s32, f32, x >= -0x1p31f && x < 0x1p31f, INT32_MIN, INT32_MAX)              \
+    DEFINE(I64_##kind##_S_F32, u64, s64, f32, x >= -0x1p63f && x < 0x1p63f, INT64_MIN, INT64_MAX)              \
+    DEFINE(I32_##kind##_S_F64, u32, s32, f64, x > -0x1.00000002p31 && x < 0x1p31, INT32_MIN, INT32_MAX)        \
+    DEFINE(I64_##kind##_S_F64, u64, s64, f64, x >= -0x1p63 && x < 0x1p63, INT64_MIN, INT64_MAX)                \
+    DEFINE(I32_##kind##_U_F32, u32, u32, f32, x > -1 && x < 0x1p32f, 0, UINT32_MAX)                            \
+    DEFINE(I64_##kind##_U_F32, u64, u64, f32, x > -1 && x < 0x1p64f, 0, UINT64_MAX)                            \
+    DEFINE(I32_##kind##_U_F64, u32, u32, f64, x > -1 && x < 0x1p32, 0, UINT32_MAX)                             \
     DEFINE(I64_##kind##_U_F64, u64, u64, f64, x > -1 && x < 0x1p64, 0, UINT64_MAX)
 CONVERSIONS(DEFINE_TRUNCATION, TRUNC)
 CONVERSIONS(DEFINE_SATURATION, TRUNC_SAT)
@@ -207,11 +208,11 @@ CONVERSIONS(DEFINE_SATURATION, TRUNC_SAT)
 
 /* ---- floats ---- */
 
-#define DEFINE_REINTERPRET(name, from, to)                                                                   \
-    static inline to name(from x) {                                                                          \
-        to result;                                                                                           \
-        memcpy(&result, &x, sizeof result);                                                                  \
-        return result;                                                                                       \
+#define DEFINE_REINTERPRET(name, from, to)                                                                     \
+    static inline to name(from x) {                                                                            \
+        to result;                                                                                             \
+        memcpy(&result, &x, sizeof result);                                                                    \
+        return result;                                                                                         \
     }
 DEFINE_REINTERPRET(f32_reinterpret_i32, u32, f32)
 DEFINE_REINTERPRET(i32_reinterpret_f32, f32, u32)
@@ -220,41 +221,41 @@ DEFINE_REINTERPRET(i64_reinterpret_f64, f64, u64)
 #undef DEFINE_REINTERPRET
 
 /* Operations give a quiet NaN for any NaN; abs and copysign only move the sign bit. */
-#define DEFINE_FLOAT(suffix, type, bits, sign, quiet_bit)                                                    \
-    static inline type wasm_quiet##suffix(type x) {                                                          \
-        return x != x ? f##bits##_reinterpret_i##bits(i##bits##_reinterpret_f##bits(x) | (quiet_bit)) : x;    \
-    }                                                                                                        \
-    static inline type wasm_fabs##suffix(type x) {                                                           \
-        return f##bits##_reinterpret_i##bits(i##bits##_reinterpret_f##bits(x) & ~(sign));                     \
-    }                                                                                                        \
-    static inline type wasm_floor##suffix(type x) {                                                          \
-        return x != x ? wasm_quiet##suffix(x) : floor##suffix(x);                                            \
-    }                                                                                                        \
-    static inline type wasm_ceil##suffix(type x) {                                                           \
-        return x != x ? wasm_quiet##suffix(x) : ceil##suffix(x);                                             \
-    }                                                                                                        \
-    static inline type wasm_trunc##suffix(type x) {                                                          \
-        return x != x ? wasm_quiet##suffix(x) : trunc##suffix(x);                                            \
-    }                                                                                                        \
-    static inline type wasm_nearbyint##suffix(type x) {                                                      \
-        return x != x ? wasm_quiet##suffix(x) : nearbyint##suffix(x);                                        \
-    }                                                                                                        \
-    static inline type wasm_sqrt##suffix(type x) {                                                           \
-        return x != x ? wasm_quiet##suffix(x) : sqrt##suffix(x);                                             \
-    }                                                                                                        \
-    static inline type wasm_min##suffix(type x, type y) {                                                    \
-        if (x != x || y != y)                                                                                \
-            return (type)NAN;                                                                                \
-        if (x == 0 && y == 0)                                                                                \
-            return signbit(x) ? x : y;                                                                       \
-        return x < y ? x : y;                                                                                \
-    }                                                                                                        \
-    static inline type wasm_max##suffix(type x, type y) {                                                    \
-        if (x != x || y != y)                                                                                \
-            return (type)NAN;                                                                                \
-        if (x == 0 && y == 0)                                                                                \
-            return signbit(x) ? y : x;                                                                       \
-        return x > y ? x : y;                                                                                \
+#define DEFINE_FLOAT(suffix, type, bits, sign, quiet_bit)                                                      \
+    static inline type wasm_quiet##suffix(type x) {                                                            \
+        return x != x ? f##bits##_reinterpret_i##bits(i##bits##_reinterpret_f##bits(x) | (quiet_bit)) : x;     \
+    }                                                                                                          \
+    static inline type wasm_fabs##suffix(type x) {                                                             \
+        return f##bits##_reinterpret_i##bits(i##bits##_reinterpret_f##bits(x) & ~(sign));                      \
+    }                                                                                                          \
+    static inline type wasm_floor##suffix(type x) {                                                            \
+        return x != x ? wasm_quiet##suffix(x) : floor##suffix(x);                                              \
+    }                                                                                                          \
+    static inline type wasm_ceil##suffix(type x) {                                                             \
+        return x != x ? wasm_quiet##suffix(x) : ceil##suffix(x);                                               \
+    }                                                                                                          \
+    static inline type wasm_trunc##suffix(type x) {                                                            \
+        return x != x ? wasm_quiet##suffix(x) : trunc##suffix(x);                                              \
+    }                                                                                                          \
+    static inline type wasm_nearbyint##suffix(type x) {                                                        \
+        return x != x ? wasm_quiet##suffix(x) : nearbyint##suffix(x);                                          \
+    }                                                                                                          \
+    static inline type wasm_sqrt##suffix(type x) {                                                             \
+        return x != x ? wasm_quiet##suffix(x) : sqrt##suffix(x);                                               \
+    }                                                                                                          \
+    static inline type wasm_min##suffix(type x, type y) {                                                      \
+        if (x != x || y != y)                                                                                  \
+            return (type)NAN;                                                                                  \
+        if (x == 0 && y == 0)                                                                                  \
+            return signbit(x) ? x : y;                                                                         \
+        return x < y ? x : y;                                                                                  \
+    }                                                                                                          \
+    static inline type wasm_max##suffix(type x, type y) {                                                      \
+        if (x != x || y != y)                                                                                  \
+            return (type)NAN;                                                                                  \
+        if (x == 0 && y == 0)                                                                                  \
+            return signbit(x) ? y : x;                                                                         \
+        return x > y ? x : y;                                                                                  \
     }
 DEFINE_FLOAT(f, f32, 32, 0x80000000u, 0x00400000u)
 DEFINE_FLOAT(, f64, 64, 0x8000000000000000u, 0x0008000000000000u)

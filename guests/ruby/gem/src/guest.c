@@ -21,7 +21,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 static mrb_state *mrb;
 static mrb_value own_constants; /* a Hash: the top-level names there are before any snippet */
 static uint8_t *large_mailbox;
@@ -49,7 +48,8 @@ static void put_text(struct wire_out *out, mrb_value text) {
 }
 
 static bool is_service_error(mrb_value exception) {
-    static const mrb_sym names[] = {MRB_SYM(ServiceError), MRB_SYM(NoServiceError), MRB_SYM(ServiceArgumentError)};
+    static const mrb_sym names[] = {MRB_SYM(ServiceError), MRB_SYM(NoServiceError),
+                                    MRB_SYM(ServiceArgumentError)};
     struct RClass *class = mrb_obj_class(mrb, exception);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (class == guest_class(mrb, names[i]))
@@ -88,7 +88,8 @@ static mrb_value put_panic(mrb_state *state, void *user) {
     bool service = is_service_error(exception);
     inro__mp_write_str(&out->writer, service ? "service" : "sandbox", 7);
     const char *class_name = mrb_obj_classname(state, exception);
-    inro__mp_write_str(&out->writer, class_name ? class_name : "Exception", (uint32_t)(class_name ? strlen(class_name) : 9));
+    inro__mp_write_str(&out->writer, class_name ? class_name : "Exception",
+                       (uint32_t)(class_name ? strlen(class_name) : 9));
     put_text(out, message);
     wire_put(state, out, mrb_array_p(lines) ? lines : mrb_ary_new(state), "backtrace");
     wire_put(state, out, details_of(exception), "details");
@@ -174,7 +175,8 @@ static void refuse_nul(mrb_state *state, const struct source *source) {
     int line = 1;
     for (const char *at = source->text; at < nul; at++)
         line += *at == '\n';
-    mrb_raisef(state, mrb_class_get_id(state, MRB_SYM(SyntaxError)), "%s:%d: NUL byte in the source", source->file, line);
+    mrb_raisef(state, mrb_class_get_id(state, MRB_SYM(SyntaxError)), "%s:%d: NUL byte in the source",
+               source->file, line);
 }
 
 /* Compiles; the diagnostics are in the exception, nothing is printed. */
@@ -195,8 +197,9 @@ static mrb_value compile(mrb_state *state, void *user) {
     source->code = mrb_generate_code(state, parser);
     mrb_parser_free(parser);
     if (!source->code)
-        mrb_raise(state, mrb_class_get_id(state, MRB_SYM(SyntaxError)),
-                  "the source parses but cannot be compiled (yield outside a method, or too large, or too deep)");
+        mrb_raise(
+            state, mrb_class_get_id(state, MRB_SYM(SyntaxError)),
+            "the source parses but cannot be compiled (yield outside a method, or too large, or too deep)");
     return mrb_nil_value();
 }
 

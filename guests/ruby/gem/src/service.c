@@ -92,8 +92,9 @@ static uint64_t put_call(mrb_state *mrb, const struct call *call) {
     return wire_end(mrb, out);
 }
 
-static const mrb_sym fault_classes[] = {MRB_SYM(ServiceError), MRB_SYM(ServiceArgumentError), MRB_SYM(NoServiceError),
-                                        MRB_SYM(Disconnected), MRB_SYM(WireError), MRB_SYM(HandleTableExhausted)};
+static const mrb_sym fault_classes[] = {MRB_SYM(ServiceError),   MRB_SYM(ServiceArgumentError),
+                                        MRB_SYM(NoServiceError), MRB_SYM(Disconnected),
+                                        MRB_SYM(WireError),      MRB_SYM(HandleTableExhausted)};
 enum { FAULT_DISCONNECTED = 3, FAULTS = 6 };
 
 mrb_noreturn static void raise_fault(mrb_state *mrb, struct inro__mp_reader *reader) {
@@ -130,8 +131,7 @@ static mrb_value send_call(mrb_state *mrb, uint32_t target, uint32_t flags, cons
         mrb_ary_push(mrb, blocks, call->block);
         flags |= CALL_BLOCK | (uint32_t)depth << CALL_BLOCK_SHIFT;
     }
-    uint64_t reply =
-        host_call(target, (const void *)(uintptr_t)(request >> 32), (uint32_t)request, flags);
+    uint64_t reply = host_call(target, (const void *)(uintptr_t)(request >> 32), (uint32_t)request, flags);
     if (RARRAY_LEN(blocks) > depth)
         mrb_ary_resize(mrb, blocks, depth);
     return read_reply(mrb, reply);

@@ -71,7 +71,8 @@ static void put_symbol(mrb_state *mrb, const struct put *state, mrb_value value)
     mrb_int length;
     const char *name = mrb_sym_name_len(mrb, mrb_symbol(value), &length);
     if (!inro__utf8_is_valid(name, (size_t)length))
-        mrb_raisef(mrb, E_TYPE_ERROR, "%s of type Symbol with a name that is not UTF-8 is not a supported sandbox value type",
+        mrb_raisef(mrb, E_TYPE_ERROR,
+                   "%s of type Symbol with a name that is not UTF-8 is not a supported sandbox value type",
                    state->role);
     inro__mp_write_symbol(&state->out->writer, name, (uint32_t)length);
 }
