@@ -3,7 +3,7 @@
 
 mruby jumps out of C with setjmp and longjmp. WebAssembly has neither, and a jump target kept in guest memory
 could be forged. Here every MRB_TRY body becomes a function that the host calls inside a frame of its own
-(see throw.h beside this file, and src/wasm/protect.c): inro_try(body, argument, jmpbuf) answers 0 when the
+(see throw.h beside this file, and src/wasm/enter.c): inro_try(body, argument, jmpbuf) answers 0 when the
 body returned and 1 when inro_throw(jmpbuf) left it.
 
 The sources are pinned by SHA-256, so every edit below must fit exactly once; anything else is an error.
@@ -272,11 +272,9 @@ mrb_parser_parse(parser_state *p, mrb_ccontext *c)
 
   p->mrb->jmp = &jump;
   if (inro_try(parse_body, &call, &jump)) {
+    if (p->mrb->exc == NULL) /* the parser throws without an exception when it gets no memory */
+      inro_exhausted();
     p->nerr++;
-    if (p->mrb->exc == NULL) {
-      yyerror(p, "memory allocation error");
-      p->nerr++;
-    }
     p->tree = 0;
   }
   p->mrb->jmp = outer;
@@ -311,8 +309,18 @@ def main(root):
         edit_vm(vm)
     with Source(root, "src/error.c") as error:
         error.function(r"^int\nmrb_core_init_protect\(", INIT_PROTECT)
+        error.function(r"^mrb_noreturn void\nmrb_raise_nomemory\(",
+                       "mrb_noreturn void\nmrb_raise_nomemory(mrb_state *mrb)\n{\n  (void)mrb;\n  inro_exhausted();\n}\n")
         error.function(r"^void\nmrb_protect_atexit\(", "void\nmrb_protect_atexit(mrb_state *mrb)\n{\n  (void)mrb;\n}\n")
         error.function(r"^MRB_API void\nmrb_print_error\(", "MRB_API void\nmrb_print_error(mrb_state *mrb)\n{\n  (void)mrb;\n}\n")
+    with Source(root, "src/backtrace.c") as backtrace:
+        # Deep recursion must not need a string for each of its frames: the first 50 and the last 49 are told.
+        backtrace.once(r"  backtrace = mrb_obj_ptr\(mrb_ary_new_capa\(mrb, n\)\);\n",
+                       "  backtrace = mrb_obj_ptr(mrb_ary_new_capa(mrb, n < 100 ? n : 100));\n")
+        backtrace.once(r"^  for \(i = 0; i < n; i\+\+\) \{\n(?=    const struct backtrace_location \*entry)",
+                       "  for (i = 0; i < n; i++) {\n    if (n > 100 && i == 50) {\n      mrb_ary_push(mrb, "
+                       "mrb_obj_value(backtrace), mrb_format(mrb, \"... %i more\", n - 99));\n"
+                       "      i = n - 49;\n    }\n")
     with Source(root, "src/gc.c") as gc:
         # A collection would take the texts of the two exceptions that are made in advance.
         gc.once(r"^  err->mesg = NULL;\n", "  mrb_gc_mark(mrb, (struct RBasic*)err->mesg);\n")

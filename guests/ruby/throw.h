@@ -20,6 +20,16 @@ inro_try(void (*body)(void *argument), void *argument, struct mrb_jmpbuf *jump);
 /* Leaves the innermost living frame named `jump`. */
 __attribute__((import_module("inro"), import_name("throw"), noreturn)) void inro_throw(struct mrb_jmpbuf *jump);
 
+/* Stops the guest for want of memory, after a collection did not help: no script may rescue that. (It is the
+ * import "write" on a stream of its own.) */
+__attribute__((import_module("inro"), import_name("write")))
+void inro_exhausted_write(uint32_t stream, const void *bytes, uint32_t length);
+
+__attribute__((noreturn)) static inline void inro_exhausted(void) {
+  inro_exhausted_write(4, 0, 0);
+  __builtin_trap();
+}
+
 #define MRB_THROW(jump) inro_throw(jump)
 
 #endif

@@ -33,6 +33,7 @@ inro_status inro__buf_reserve(struct inro__buf *buf, size_t more) {
         return INRO_ERR_LIMIT;
     size_t capacity = next_capacity(buf, buf->length + more);
     uint8_t *data = inro__resize(buf->data, buf->capacity, capacity);
+    buf->starved = !data;
     if (!data)
         return INRO_ERR_MEMORY;
     buf->data = data;

@@ -10,7 +10,8 @@ struct inro__buf {
     uint8_t *data;
     size_t length;
     size_t capacity;
-    size_t max; /* never holds more bytes than this */
+    size_t max;   /* never holds more bytes than this */
+    bool starved; /* it could not grow once for lack of memory: for those who only hear that it could not */
 };
 
 /* An empty buffer that owns nothing yet. */

@@ -13,9 +13,6 @@
 #define INRO__TIMEOUT_US_MAX ((uint64_t)100 * 365 * 86400 * 1000000)
 /* Every handle pins a host object and costs the host eight bytes; the guest's own limit does not cover them. */
 #define INRO__HANDLES_MAX ((uint32_t)1 << 20)
-/* Services that evaluate, whose services evaluate, ... each level takes a slot and a part of the host's stack.
- */
-#define INRO__NESTING_MAX 64u
 #define INRO__SOURCE_MAX INRO_MESSAGE_BYTES_MAX
 #define INRO__NAME_MAX 256u
 #define INRO__BINDINGS_MAX 4096u

@@ -317,8 +317,9 @@ inro_status inro_call_yield(inro_call *call, const inro_value *args, const inro_
         return inro__fail(err, INRO_ERR_ARGUMENT, 0, "args: an array is needed");
     if (call->invocation->slot->trapped != INRO__TRAP_NONE)
         return inro__fail(err, INRO_ERR_TRAP, 0, "the guest was stopped");
-    if (inro__activation_depth() >= INRO__NESTING_MAX)
-        return inro__fail(err, INRO_ERR_LIMIT, 0, "services and blocks are nested %u deep", INRO__NESTING_MAX);
+    if (!inro__enter_has_room())
+        return inro__fail(err, INRO_ERR_LIMIT, 0, "services and blocks are nested %u deep",
+                          inro__activation_depth());
     inro_status status = write_yield(call, args, err);
     if (status == INRO_OK)
         status = yield(call, result, err);

@@ -8,7 +8,7 @@
 #include <time.h>
 
 /* Streams of the import "write". */
-enum { STREAM_MESSAGE = 0, STREAM_STDOUT = 1, STREAM_STDERR = 2, STREAM_RESTART = 3 };
+enum { STREAM_MESSAGE = 0, STREAM_STDOUT = 1, STREAM_STDERR = 2, STREAM_RESTART = 3, STREAM_EXHAUSTED = 4 };
 
 static enum inro__trap fail(struct inro__invocation *invocation, inro_status status) {
     invocation->broken = status;
@@ -67,6 +67,8 @@ static enum inro__trap host_write(void *user, struct inro__slot *slot, uint32_t 
                                   struct inro__range range) {
     struct inro__invocation *invocation = user;
     const uint8_t *bytes = inro__slot_read(slot, range);
+    if (stream == STREAM_EXHAUSTED)
+        return INRO__TRAP_MEMORY;
     if (!bytes || stream > STREAM_RESTART)
         return INRO__TRAP_IMPORT;
     if (stream == STREAM_STDOUT || stream == STREAM_STDERR)

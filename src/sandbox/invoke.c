@@ -47,9 +47,9 @@ inro_status inro__invocation_begin(struct inro__invocation *invocation, const st
     inro__buf_init(&invocation->reply, INRO_MESSAGE_BYTES_MAX);
     inro__arena_init(&invocation->call_arena, ARENA_MAX);
     inro_status status = inro__enter_prepare(err);
-    if (status == INRO_OK && inro__activation_depth() >= INRO__NESTING_MAX)
-        status =
-            inro__fail(err, INRO_ERR_LIMIT, 0, "services and blocks are nested %u deep", INRO__NESTING_MAX);
+    if (status == INRO_OK && !inro__enter_has_room())
+        status = inro__fail(err, INRO_ERR_LIMIT, 0, "services and blocks are nested %u deep",
+                            inro__activation_depth());
     if (status == INRO_OK)
         status = inro__pool_take(image, &invocation->slot, err);
     if (status != INRO_OK)
@@ -283,10 +283,14 @@ static inro_status send_run(struct inro__invocation *invocation, const struct re
     if (status == INRO__ENCODE_OK)
         status = inro__value_encode(request->kwargs ? request->kwargs : &no_kwargs, &writer, &handles);
     bool fits = inro__message_end(&writer);
+    bool starved = status == INRO__ENCODE_HANDLES ? invocation->handles.count < invocation->handles.max
+                                                  : invocation->reply.starved;
+    if (starved)
+        return inro__fail(err, INRO_ERR_MEMORY, 0, "no memory for the arguments");
     if (status == INRO__ENCODE_HANDLES)
         return inro__fail(err, INRO_ERR_ARGUMENT, 0, "args: more objects than there are handles");
     if (!fits)
-        return inro__fail(err, INRO_ERR_ARGUMENT, 0, "args: larger than 16 MiB, or no memory for them");
+        return inro__fail(err, INRO_ERR_ARGUMENT, 0, "args: larger than 16 MiB");
     return inro__invocation_send(invocation, invocation->slot->guest->run, invocation->reply.data,
                                  invocation->reply.length);
 }

@@ -6,7 +6,7 @@
 #include <immintrin.h>
 #include <pthread.h>
 #include <sched.h>
-#include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* Functions that run on a guest's stack, or are left by a jump: the sanitizers' own idea of the stack (shadow
@@ -16,6 +16,9 @@
 #else
 #define ON_GUEST_STACK
 #endif
+
+/* What a callback and the entries around it must find free on a thread's stack. */
+#define HOST_STACK_LEAST (24u * 1024)
 
 /* initial-exec: read by the fault handler, where a lazy lookup could allocate. */
 static __thread struct inro__activation *current __attribute__((tls_model("initial-exec")));
@@ -29,40 +32,32 @@ unsigned inro__activation_depth(void) {
     return depth;
 }
 
-/* ---- the host's stack ---- */
+/* The lowest address of this thread's stack, or NULL where it is not known (the main thread's grows). */
+static __thread char *stack_low __attribute__((tls_model("initial-exec")));
+static __thread size_t stack_size __attribute__((tls_model("initial-exec")));
+static __thread bool stack_known __attribute__((tls_model("initial-exec")));
 
-/* What one more level takes at most (a service, the library, and the guest's way out), and something to spare. */
-#define LEVEL_MAX (32u * 1024)
-
-static __thread struct {
-    bool known;
-    uintptr_t low, high;
-} host_stack __attribute__((tls_model("initial-exec")));
-
-static void find_host_stack(void) {
+static void learn_stack(void) {
     pthread_attr_t attributes;
     void *low;
-    size_t size;
-    host_stack.known = true;
-    if (pthread_getattr_np(pthread_self(), &attributes))
+    stack_known = true;
+    if (getpid() == (pid_t)syscall(SYS_gettid) || pthread_getattr_np(pthread_self(), &attributes) != 0)
         return;
-    if (pthread_attr_getstack(&attributes, &low, &size) == 0) {
-        host_stack.low = (uintptr_t)low;
-        host_stack.high = (uintptr_t)low + size;
-    }
+    if (pthread_attr_getstack(&attributes, &low, &stack_size) == 0)
+        stack_low = low;
     pthread_attr_destroy(&attributes);
 }
 
-bool inro__enter_has_room(void) {
-    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
-    if (!host_stack.known)
-        find_host_stack();
-    /* A host that runs on a stack of its own making (fibers) has to know itself. */
-    return here < host_stack.low || here >= host_stack.high || here - host_stack.low >= LEVEL_MAX;
+inro_status inro__enter_prepare(inro_error *err) {
+    if (!stack_known)
+        learn_stack();
+    return inro__fault_prepare(err);
 }
 
-inro_status inro__enter_prepare(inro_error *err) {
-    return inro__fault_prepare(err);
+bool inro__enter_has_room(void) {
+    size_t left = (size_t)((char *)__builtin_frame_address(0) - stack_low);
+    /* On a stack that is not the thread's own (a fiber's) nothing is known. */
+    return depth < INRO__ENTER_DEPTH_MAX && (!stack_low || left >= stack_size || left >= HOST_STACK_LEAST);
 }
 
 /* ---- machine state: rounding, exception masks, and the segment of the guest's memory ---- */
@@ -74,6 +69,7 @@ inro_status inro__enter_prepare(inro_error *err) {
 
 static void save_host_state(struct inro__activation *activation) {
     activation->host_mxcsr = _mm_getcsr();
+    __asm__ volatile("fnstcw %0" : "=m"(activation->host_x87));
 #ifdef INRO_SEGMENT_GS
     __asm__ volatile("rdgsbase %0" : "=r"(activation->host_gs));
 #endif
@@ -97,6 +93,16 @@ static void set_host_state(const struct inro__activation *activation) {
 #ifdef INRO_SEGMENT_GS
     __asm__ volatile("wrgsbase %0" : : "r"(activation->host_gs) : "memory");
 #endif
+}
+
+/* At the end: all as it was at the beginning, also the status that the guest's arithmetic has left. */
+static void restore_host_floats(const struct inro__activation *activation) {
+    uint16_t x87;
+    __asm__ volatile("fnstcw %0" : "=m"(x87));
+    if (x87 != activation->host_x87)
+        __asm__ volatile("fldcw %0" : : "m"(activation->host_x87));
+    if (_mm_getcsr() != activation->host_mxcsr)
+        _mm_setcsr(activation->host_mxcsr);
 }
 
 /* ---- states ---- */
@@ -170,8 +176,7 @@ enum inro__trap inro__enter(struct inro__slot *slot, inro__entry_fn entry, uint3
     depth--;
     current = activation.outer_in_thread;
     slot->entered = activation.outer_in_slot;
-    if (_mm_getcsr() != activation.host_mxcsr) /* also the status that the guest's arithmetic has left */
-        _mm_setcsr(activation.host_mxcsr);
+    restore_host_floats(&activation);
     if (trap != 0) {
         slot->trapped = (enum inro__trap)trap;
         slot->instance.w2c___stack_pointer = guest_stack_pointer;
@@ -304,15 +309,14 @@ ON_GUEST_STACK void Z_inroZ_throw(struct inro__instance *instance, uint32_t name
 
 /* ---- memory.grow ---- */
 
-/* Only in guest state. `grown_end` moves first: a signal may stop the guest between any two lines, and the
+/* A refusal gives the guest the chance to collect its garbage; if that does not help it asks to be stopped.
+ * Only in guest state. `grown_end` moves first: a signal may stop the guest between any two lines, and the
  * reset gives back all that might have been opened. */
 ON_GUEST_STACK uint32_t inro__guest_grow(struct inro__instance *instance, uint32_t pages) {
     struct inro__slot *slot = slot_of(instance);
     uint64_t old = instance->w2c_memory.size, new_size = old + (uint64_t)pages * INRO__WASM_PAGE;
-    if (new_size > (uint64_t)slot->guest->layout->pages_max * INRO__WASM_PAGE)
+    if (new_size > (uint64_t)slot->guest->layout->pages_max * INRO__WASM_PAGE || new_size > slot->memory_max)
         return UINT32_MAX;
-    if (new_size > slot->memory_max)
-        stop(slot, INRO__TRAP_MEMORY);
     if (new_size > slot->grown_end)
         slot->grown_end = new_size;
     if (new_size > old && !inro__fault_open(instance->w2c_memory.base + old, new_size - old))

@@ -42,6 +42,7 @@ struct inro__activation {
     void *guest_stack; /* where the guest's stack ended when it last called the host */
     uint64_t host_gs;
     uint32_t host_mxcsr;
+    uint16_t host_x87;
 };
 
 /* One call of an entry point. */
@@ -59,12 +60,14 @@ enum inro__trap inro__enter(struct inro__slot *slot, inro__entry_fn entry, uint3
 /* The innermost activation of this thread, or NULL. Async-signal-safe. */
 struct inro__activation *inro__activation_current(void);
 
-/* Whether this thread's own stack has room for one more level of services and blocks. Each takes some of it, a
- * guest decides how many there are, and a thread may be small. */
-bool inro__enter_has_room(void);
-
-/* How many activations this thread has; the bound on nesting is the caller's. */
+/* How many activations this thread has. */
 unsigned inro__activation_depth(void);
+
+/* Services that evaluate, whose services evaluate, ...: each level takes a slot, or a part of one's stack. */
+#define INRO__ENTER_DEPTH_MAX 64u
+
+/* Whether this thread may enter once more: not too deep, and its own stack not nearly used up. */
+bool inro__enter_has_room(void);
 
 /* switch_x86_64.S */
 int inro__protect(struct inro__frame *frame, void *stack, void (*call)(void *), void *argument);

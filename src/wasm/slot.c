@@ -332,6 +332,8 @@ inro_status inro__slot_dress(struct inro__slot *slot, const struct inro__image *
     bool plain = slot->image == inro__image_booted(slot->guest) || undress(slot);
     if (plain && (image == slot->image || put_on(slot, image)))
         return INRO_OK;
+    if (image->delta_count > 0 && slot->dressed_count == 0)
+        return inro__fail(err, INRO_ERR_MEMORY, 0, "no memory for the pages of an image");
     return inro__fail(err, INRO_ERR_SYSTEM, errno, "opening the pages of an image: %s", strerror(errno));
 }
 

@@ -1,4 +1,4 @@
-# Output: $stdout, $stderr and the Kernel methods that use them.
+# Output: the streams, and what of them is rare enough to be Ruby (the rest is src/output.c).
 #
 # SPDX-License-Identifier: Apache-2.0
 
@@ -16,34 +16,6 @@ class IO
   end
 
   alias to_i fileno
-
-  def write(*objects)
-    bytes = 0
-    objects.each { |object| bytes += Inro.write(@fileno, Inro.text(object)) }
-    bytes
-  end
-
-  def <<(object)
-    write(object)
-    self
-  end
-
-  def print(*objects)
-    write(*objects)
-    nil
-  end
-
-  def puts(*objects)
-    all = ""
-    Inro.lines(objects, all, [])
-    write(objects.empty? ? "\n" : all)
-    nil
-  end
-
-  def p(*objects)
-    objects.each { |object| write(object.inspect + "\n") }
-    objects.size > 1 ? objects : objects[0]
-  end
 
   def printf(format, *objects)
     write(sprintf(format, *objects))
@@ -69,59 +41,18 @@ class IO
   end
 end
 
-module Inro
-  # A String, also when the object's to_s gives none; long ones are not copied.
-  def self.text(object)
-    object.is_a?(String) ? object : "#{object}"
-  end
-
-  # Appends each object as a line; arrays are flattened, and one that contains itself is named.
-  def self.lines(objects, all, seen)
-    objects.each do |object|
-      if object.is_a?(Array)
-        if seen.any? { |outer| outer.equal?(object) }
-          all << "[...]\n"
-        else
-          lines(object, all, seen + [object])
-        end
-      else
-        line = text(object)
-        all << line
-        all << "\n" unless line.end_with?("\n")
-      end
-    end
-  end
-end
-
 STDOUT = IO.new(1)
 STDERR = IO.new(2)
 $stdout = STDOUT
 $stderr = STDERR
 
 module Kernel
-  def print(*objects)
-    $stdout.print(*objects)
-  end
-
-  def puts(*objects)
-    $stdout.puts(*objects)
-  end
-
-  def p(*objects)
-    $stdout.p(*objects)
-  end
-
   def printf(*objects)
     $stdout.printf(*objects)
   end
 
   def putc(object)
     $stdout.putc(object)
-    nil
-  end
-
-  def warn(*objects)
-    $stderr.puts(*objects) unless objects.empty?
     nil
   end
 end

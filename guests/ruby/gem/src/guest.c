@@ -21,7 +21,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Lines of a backtrace that are told: so many from its beginning, one for what is left out, the end of it. */
+enum { BACKTRACE_MAX = 100, BACKTRACE_FIRST = 50, BACKTRACE_LAST = BACKTRACE_MAX - BACKTRACE_FIRST - 1 };
+
 static mrb_state *mrb;
+static struct RClass *inro_module;
+static mrb_value dispatch;      /* the method of mrblib/service.rb */
 static mrb_value own_constants; /* a Hash: the top-level names there are before any snippet */
 static uint8_t *large_mailbox;
 
@@ -48,17 +53,13 @@ static void put_text(struct wire_out *out, mrb_value text) {
 }
 
 static bool is_service_error(mrb_value exception) {
-    static const mrb_sym names[] = {MRB_SYM(ServiceError), MRB_SYM(NoServiceError),
-                                    MRB_SYM(ServiceArgumentError)};
     struct RClass *class = mrb_obj_class(mrb, exception);
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (class == guest_class(mrb, names[i]))
-            return true;
-    return class == mrb_class_get_under_id(mrb, guest_class(mrb, MRB_SYM(ServiceError)), MRB_SYM(Disconnected));
+    return class == guest_errors[ERROR_SERVICE] || class == guest_errors[ERROR_ARGUMENT] ||
+           class == guest_errors[ERROR_UNDEFINED] || class == guest_errors[ERROR_DISCONNECTED];
 }
 
 static mrb_value details_of(mrb_value exception) {
-    if (mrb_obj_class(mrb, exception) != guest_class(mrb, MRB_SYM(UndefinedEntrypointError)))
+    if (mrb_obj_class(mrb, exception) != guest_errors[ERROR_ENTRYPOINT])
         return mrb_nil_value();
     return mrb_iv_get(mrb, exception, MRB_SYM(details));
 }
@@ -77,6 +78,24 @@ static mrb_value message_of(mrb_state *state, mrb_value exception) {
     return RSTRING_LEN(message) > 0 ? message : mrb_str_new_cstr(state, mrb_obj_classname(state, exception));
 }
 
+static void put_lines(struct wire_out *out, mrb_value lines, mrb_int from, mrb_int to) {
+    for (mrb_int i = from; i < to; i++)
+        put_text(out, RARRAY_PTR(lines)[i]);
+}
+
+/* The script may have set it to what it likes; what is no text is left out by the host. */
+static void put_backtrace(mrb_state *state, struct wire_out *out, mrb_value lines) {
+    mrb_int count = mrb_array_p(lines) ? RARRAY_LEN(lines) : 0;
+    inro__mp_write_array(&out->writer, (uint32_t)(count > BACKTRACE_MAX ? BACKTRACE_MAX : count));
+    if (count <= BACKTRACE_MAX) {
+        put_lines(out, lines, 0, count);
+        return;
+    }
+    put_lines(out, lines, 0, BACKTRACE_FIRST);
+    put_text(out, mrb_format(state, "... %i more", count - BACKTRACE_FIRST - BACKTRACE_LAST));
+    put_lines(out, lines, count - BACKTRACE_LAST, count);
+}
+
 /* [origin, class, message, backtrace, details] */
 static mrb_value put_panic(mrb_state *state, void *user) {
     mrb_value exception = ((struct ending *)user)->value;
@@ -91,7 +110,7 @@ static mrb_value put_panic(mrb_state *state, void *user) {
     inro__mp_write_str(&out->writer, class_name ? class_name : "Exception",
                        (uint32_t)(class_name ? strlen(class_name) : 9));
     put_text(out, message);
-    wire_put(state, out, mrb_array_p(lines) ? lines : mrb_ary_new(state), "backtrace");
+    put_backtrace(state, out, lines);
     wire_put(state, out, details_of(exception), "details");
     return mrb_nil_value();
 }
@@ -132,6 +151,12 @@ static uint64_t answer(struct ending *ending) {
 
 /* ---- running ---- */
 
+/* The outermost frame remembers what ran in it last; a backtrace would name it. */
+static void forget_last(void) {
+    mrb->c->cibase->proc = NULL;
+    mrb->c->cibase->pc = NULL;
+}
+
 /* The exception that reached the top, or the value. */
 static struct ending ending_of(mrb_value value) {
     struct ending ending = {value, mrb->exc != NULL};
@@ -160,7 +185,7 @@ struct source {
 mrb_noreturn static void raise_syntax_error(struct mrb_parser_state *parser, const char *file) {
     const struct mrb_parser_message *first = &parser->error_buffer[0];
     mrb_value text = mrb_format(mrb, "%s", first->message ? first->message : "syntax error");
-    mrb_value exception = mrb_exc_new_str(mrb, mrb_class_get_id(mrb, MRB_SYM(SyntaxError)), text);
+    mrb_value exception = mrb_exc_new_str(mrb, guest_errors[ERROR_SYNTAX], text);
     mrb_value line = mrb_format(mrb, "%s:%d:%d", file, (int)first->lineno, (int)first->column);
     mrb_funcall_id(mrb, exception, MRB_SYM(set_backtrace), 1, mrb_ary_new_from_values(mrb, 1, &line));
     mrb_parser_free(parser);
@@ -175,8 +200,7 @@ static void refuse_nul(mrb_state *state, const struct source *source) {
     int line = 1;
     for (const char *at = source->text; at < nul; at++)
         line += *at == '\n';
-    mrb_raisef(state, mrb_class_get_id(state, MRB_SYM(SyntaxError)), "%s:%d: NUL byte in the source",
-               source->file, line);
+    mrb_raisef(state, guest_errors[ERROR_SYNTAX], "%s:%d: NUL byte in the source", source->file, line);
 }
 
 /* Compiles; the diagnostics are in the exception, nothing is printed. */
@@ -198,7 +222,7 @@ static mrb_value compile(mrb_state *state, void *user) {
     mrb_parser_free(parser);
     if (!source->code)
         mrb_raise(
-            state, mrb_class_get_id(state, MRB_SYM(SyntaxError)),
+            state, guest_errors[ERROR_SYNTAX],
             "the source parses but cannot be compiled (yield outside a method, or too large, or too deep)");
     return mrb_nil_value();
 }
@@ -220,6 +244,7 @@ static struct ending run_source(struct source *source) {
 /* A script. */
 EXPORT(inro_eval) uint64_t guest_eval(const char *text, uint32_t length) {
     struct source source = {text, length, "(eval)", NULL};
+    forget_last();
     struct ending ending = run_source(&source);
     return answer(&ending);
 }
@@ -246,7 +271,7 @@ static mrb_value available_constants(mrb_state *state) {
 mrb_noreturn static void raise_undefined_entrypoint(mrb_state *state, mrb_sym name) {
     mrb_value details = mrb_hash_new(state);
     mrb_hash_set(state, details, mrb_str_new_lit(state, "available"), available_constants(state));
-    mrb_value exception = mrb_exc_new_str(state, guest_class(state, MRB_SYM(UndefinedEntrypointError)),
+    mrb_value exception = mrb_exc_new_str(state, guest_errors[ERROR_ENTRYPOINT],
                                           mrb_format(state, "undefined entrypoint: %n", name));
     mrb_iv_set(state, exception, MRB_SYM(details), details);
     mrb_exc_raise(state, exception);
@@ -269,13 +294,13 @@ static mrb_value run_entrypoint(mrb_state *state, void *user) {
     argv[0] = entrypoint(state, name);
     argv[1] = wire_get(state, &run->reader);
     argv[2] = wire_get(state, &run->reader);
-    mrb_value inro = mrb_obj_value(mrb_module_get_id(state, MRB_SYM(Inro)));
-    return mrb_funcall_argv(state, inro, MRB_SYM(dispatch), 3, argv);
+    return mrb_yield_with_class(state, dispatch, 3, argv, mrb_obj_value(inro_module), inro_module);
 }
 
 /* name (str), args (array), kwargs (map) */
 EXPORT(inro_run) uint64_t guest_run(const uint8_t *message, uint32_t length) {
     struct run run = {{message, message + length}};
+    forget_last();
     struct ending ending = protect(run_entrypoint, &run);
     return answer(&ending);
 }
@@ -312,7 +337,7 @@ static mrb_value load_bytecode(mrb_state *state, void *user) {
     struct snippet *snippet = user;
     mrb_irep *irep = mrb_read_irep_buf(state, RSTRING_PTR(snippet->body), (size_t)RSTRING_LEN(snippet->body));
     if (!irep)
-        mrb_raise(state, guest_class(state, MRB_SYM(BytecodeError)), bytecode_problem(snippet->body));
+        mrb_raise(state, guest_errors[ERROR_BYTECODE], bytecode_problem(snippet->body));
     struct RProc *code = mrb_proc_new(state, irep);
     mrb_irep_decref(state, irep);
     code->c = NULL;
@@ -333,6 +358,7 @@ static struct ending run_snippet(struct snippet *snippet) {
 EXPORT(inro_load) uint64_t guest_load(const uint8_t *message, uint32_t length) {
     struct snippet snippet = {.reader = {message, message + length}};
     int arena = mrb_gc_arena_save(mrb);
+    forget_last();
     struct ending ending = protect(read_snippet, &snippet);
     if (!ending.failed)
         ending = run_snippet(&snippet);
@@ -346,6 +372,7 @@ EXPORT(inro_load) uint64_t guest_load(const uint8_t *message, uint32_t length) {
 /* Compiles a snippet and forgets it. */
 EXPORT(inro_check) uint64_t guest_check(const uint8_t *message, uint32_t length) {
     struct snippet snippet = {.reader = {message, message + length}};
+    forget_last();
     struct ending ending = protect(read_snippet, &snippet);
     if (!ending.failed) {
         struct source source = {RSTRING_PTR(snippet.body), (uint32_t)RSTRING_LEN(snippet.body),
@@ -396,13 +423,28 @@ void mrb_mruby_inro_gem_init(mrb_state *state);
 void mrb_mruby_inro_gem_final(mrb_state *state);
 
 void mrb_mruby_inro_gem_init(mrb_state *state) {
-    struct RClass *inro = mrb_define_module_id(state, MRB_SYM(Inro));
-    service_init(state, inro);
-    output_init(state, inro);
+    inro_module = mrb_define_module_id(state, MRB_SYM(Inro));
+    guest_keep(state, inro_module);
+    errors_init(state, inro_module);
+    service_init(state, inro_module);
+    output_init(state, inro_module);
+    clock_init(state, inro_module);
 }
 
 void mrb_mruby_inro_gem_final(mrb_state *state) {
     (void)state;
+}
+
+/* Scripts may replace any method, so this one is not left where they find it. */
+static bool take_dispatch(void) {
+    struct RClass *class = mrb_singleton_class_ptr(mrb, mrb_obj_value(inro_module));
+    mrb_method_t method = mrb_method_search_vm(mrb, &class, MRB_SYM(dispatch));
+    if (MRB_METHOD_UNDEF_P(method) || MRB_METHOD_CFUNC_P(method))
+        return false;
+    dispatch = mrb_obj_value(MRB_METHOD_PROC(method));
+    mrb_gc_register(mrb, dispatch);
+    mrb_undef_class_method_id(mrb, inro_module, MRB_SYM(dispatch));
+    return true;
 }
 
 /* A first script, so that tables which grow on first use have grown before the image is taken. */
@@ -474,12 +516,13 @@ static void gather(void) {
 
 EXPORT(inro_boot) uint32_t guest_boot(void) {
     mrb = mrb_open();
-    if (!mrb || mrb->exc)
+    if (!mrb || mrb->exc || !take_dispatch())
         return 1;
     own_constants = mrb_hash_new(mrb);
     mrb_gc_register(mrb, own_constants);
     remember_constants(mrb, NULL);
     warm_up();
+    forget_last();
     mrb_full_gc(mrb);
     fill_object_holes();
     fill_block_holes();

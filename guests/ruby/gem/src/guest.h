@@ -30,8 +30,26 @@ IMPORT(call) uint64_t host_call(uint32_t target, const void *request, uint32_t l
 IMPORT(clock) uint64_t host_clock(void);
 IMPORT(entropy) void host_entropy(void *bytes, uint32_t length);
 
-/* A class below the module Inro. */
-struct RClass *guest_class(mrb_state *mrb, mrb_sym name);
+/* Our own errors. The first are numbered as the host numbers the faults of a call. */
+enum guest_error {
+    ERROR_SERVICE,
+    ERROR_ARGUMENT,
+    ERROR_UNDEFINED,
+    ERROR_DISCONNECTED,
+    ERROR_WIRE,
+    ERROR_HANDLES,
+    ERROR_FAULTS, /* so many */
+    ERROR_BYTECODE = ERROR_FAULTS,
+    ERROR_ENTRYPOINT,
+    ERROR_SYNTAX,
+    GUEST_ERRORS
+};
+
+/* Their classes, which live as long as the guest. */
+extern struct RClass *guest_errors[GUEST_ERRORS];
+
+/* Keeps a class alive, whatever becomes of its constant. */
+void guest_keep(mrb_state *mrb, struct RClass *class);
 
 /* Makes the constant path `path` ("KV::Lookup") a proxy for the service number `index`. */
 void service_define(mrb_state *mrb, const char *path, uint32_t length, uint32_t index);
@@ -39,7 +57,9 @@ void service_define(mrb_state *mrb, const char *path, uint32_t length, uint32_t 
 /* Runs the block of the call that is under way; the answer is packed as that of every entry point. */
 uint64_t service_yield(mrb_state *mrb, const uint8_t *message, uint32_t length);
 
+void errors_init(mrb_state *mrb, struct RClass *inro);
 void service_init(mrb_state *mrb, struct RClass *inro);
 void output_init(mrb_state *mrb, struct RClass *inro);
+void clock_init(mrb_state *mrb, struct RClass *inro);
 
 #endif

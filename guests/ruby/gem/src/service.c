@@ -35,10 +35,6 @@ static mrb_value get_pending(void) {
     return RARRAY_PTR(blocks)[0];
 }
 
-struct RClass *guest_class(mrb_state *mrb, mrb_sym name) {
-    return mrb_class_get_under_id(mrb, mrb_module_get_id(mrb, MRB_SYM(Inro)), name);
-}
-
 /* ---- handles ---- */
 
 mrb_value handle_new(mrb_state *mrb, uint32_t id) {
@@ -92,19 +88,11 @@ static uint64_t put_call(mrb_state *mrb, const struct call *call) {
     return wire_end(mrb, out);
 }
 
-static const mrb_sym fault_classes[] = {MRB_SYM(ServiceError),   MRB_SYM(ServiceArgumentError),
-                                        MRB_SYM(NoServiceError), MRB_SYM(Disconnected),
-                                        MRB_SYM(WireError),      MRB_SYM(HandleTableExhausted)};
-enum { FAULT_DISCONNECTED = 3, FAULTS = 6 };
-
 mrb_noreturn static void raise_fault(mrb_state *mrb, struct inro__mp_reader *reader) {
     mrb_int kind = mrb_integer(wire_get(mrb, reader));
     mrb_value message = wire_get(mrb, reader);
-    mrb_sym name = fault_classes[kind >= 0 && kind < FAULTS ? kind : 0];
-    struct RClass *class = kind == FAULT_DISCONNECTED
-                               ? mrb_class_get_under_id(mrb, guest_class(mrb, MRB_SYM(ServiceError)), name)
-                               : guest_class(mrb, name);
-    mrb_exc_raise(mrb, mrb_exc_new_str(mrb, class, message));
+    bool known = kind >= 0 && kind < ERROR_FAULTS;
+    mrb_exc_raise(mrb, mrb_exc_new_str(mrb, guest_errors[known ? kind : ERROR_SERVICE], message));
 }
 
 static mrb_value read_reply(mrb_state *mrb, uint64_t packed) {
@@ -289,8 +277,10 @@ static void define_proxy_methods(mrb_state *mrb, struct RClass *class) {
 
 void service_init(mrb_state *mrb, struct RClass *inro) {
     service_class = mrb_define_class_under_id(mrb, inro, MRB_SYM(Service), mrb->object_class);
+    guest_keep(mrb, service_class);
     define_proxy_methods(mrb, mrb_singleton_class_ptr(mrb, mrb_obj_value(service_class)));
     handle_class = mrb_define_class_under_id(mrb, inro, MRB_SYM(Handle), mrb->object_class);
+    guest_keep(mrb, handle_class);
     MRB_SET_INSTANCE_TT(handle_class, MRB_TT_ISTRUCT);
     mrb_undef_class_method_id(mrb, handle_class, MRB_SYM(new));
     mrb_undef_class_method_id(mrb, handle_class, MRB_SYM(allocate));

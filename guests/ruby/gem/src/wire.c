@@ -163,7 +163,7 @@ void wire_put(mrb_state *mrb, struct wire_out *out, mrb_value value, const char 
 static mrb_value get(mrb_state *mrb, struct inro__mp_reader *reader, int depth);
 
 mrb_noreturn static void malformed(mrb_state *mrb) {
-    mrb_raise(mrb, guest_class(mrb, MRB_SYM(WireError)), "malformed message from the host");
+    mrb_raise(mrb, guest_errors[ERROR_WIRE], "malformed message from the host");
 }
 
 static mrb_value get_array(mrb_state *mrb, struct inro__mp_reader *reader, uint32_t length, int depth) {
