@@ -33,33 +33,32 @@ _Noreturn void test_skip(const char *reason);
 void test_check_bytes(const char *file, int line, const void *actual, size_t actual_length,
                       const void *expected, size_t expected_length);
 
-#define TEST_SECONDS(test_name, limit)                                                                       \
-    static void test_name(void);                                                                             \
-    __attribute__((constructor)) static void register_##test_name(void) {                                    \
-        static struct test_case test = {#test_name, test_name, (limit), NULL};                               \
-        test_register(&test);                                                                                \
-    }                                                                                                        \
+#define TEST_SECONDS(test_name, limit)                                                                         \
+    static void test_name(void);                                                                               \
+    __attribute__((constructor)) static void register_##test_name(void) {                                      \
+        static struct test_case test = {#test_name, test_name, (limit), NULL};                                 \
+        test_register(&test);                                                                                  \
+    }                                                                                                          \
     static void test_name(void)
 #define TEST(test_name) TEST_SECONDS(test_name, 60)
 
-#define CHECK(condition)                                                                                     \
-    do {                                                                                                     \
-        if (!(condition))                                                                                    \
-            test_fail(__FILE__, __LINE__, "not true: %s", #condition);                                       \
+#define CHECK(condition)                                                                                       \
+    do {                                                                                                       \
+        if (!(condition))                                                                                      \
+            test_fail(__FILE__, __LINE__, "not true: %s", #condition);                                         \
     } while (0)
-#define CHECK_INT(actual, expected)                                                                          \
-    do {                                                                                                     \
-        long long check_actual = (long long)(actual), check_expected = (long long)(expected);                \
-        if (check_actual != check_expected)                                                                  \
-            test_fail(__FILE__, __LINE__, "%s is %lld, expected %lld", #actual, check_actual,                \
-                      check_expected);                                                                       \
+#define CHECK_INT(actual, expected)                                                                            \
+    do {                                                                                                       \
+        long long check_actual = (long long)(actual), check_expected = (long long)(expected);                  \
+        if (check_actual != check_expected)                                                                    \
+            test_fail(__FILE__, __LINE__, "%s is %lld, expected %lld", #actual, check_actual, check_expected); \
     } while (0)
 /* Compares an inro_str, inro_bytes or anything with .data and .length to a C string. */
-#define CHECK_STR(actual, expected)                                                                          \
-    do {                                                                                                     \
-        __typeof__(actual) check_view = (actual);                                                            \
-        test_check_bytes(__FILE__, __LINE__, check_view.data, check_view.length, (expected),                 \
-                         strlen(expected));                                                                  \
+#define CHECK_STR(actual, expected)                                                                            \
+    do {                                                                                                       \
+        __typeof__(actual) check_view = (actual);                                                              \
+        test_check_bytes(__FILE__, __LINE__, check_view.data, check_view.length, (expected),                   \
+                         strlen(expected));                                                                    \
     } while (0)
 #define SKIP(reason) test_skip(reason)
 

@@ -22,12 +22,12 @@ __attribute__((import_module("inro"), import_name("throw"), noreturn)) void inro
 
 /* Stops the guest for want of memory, after a collection did not help: no script may rescue that. (It is the
  * import "write" on a stream of its own.) */
-__attribute__((import_module("inro"), import_name("write")))
-void inro_exhausted_write(uint32_t stream, const void *bytes, uint32_t length);
+__attribute__((import_module("inro"), import_name("write"))) void
+inro_exhausted_write(uint32_t stream, const void *bytes, uint32_t length);
 
 __attribute__((noreturn)) static inline void inro_exhausted(void) {
-  inro_exhausted_write(4, 0, 0);
-  __builtin_trap();
+    inro_exhausted_write(4, 0, 0);
+    __builtin_trap();
 }
 
 #define MRB_THROW(jump) inro_throw(jump)

@@ -29,20 +29,20 @@ extern "C" {
 #define INRO_UNLIMITED UINT64_MAX
 
 /* Every status there is: name, number, text. Numbers are never reused. */
-#define INRO_STATUS_MAP(XX)                                                                                  \
-    XX(OK, 0, "no error")                                                                                    \
-    XX(ERR_ARGUMENT, -1, "wrong argument")                                                                   \
-    XX(ERR_MEMORY, -2, "the host is out of memory")                                                          \
-    XX(ERR_SYSTEM, -3, "a system call failed")                                                               \
-    XX(ERR_UNSUPPORTED, -4, "not supported on this host")                                                    \
-    XX(ERR_SEALED, -5, "the sandbox is sealed by its first invocation")                                      \
-    XX(ERR_CONFLICT, -6, "the name is already taken")                                                        \
-    XX(ERR_SYNTAX, -7, "the text does not parse")                                                            \
-    XX(ERR_LIMIT, -8, "a limit was reached")                                                                 \
-    XX(ERR_TYPE, -9, "the value has another type")                                                           \
-    XX(ERR_SERVICE, -10, "the service failed")                                                               \
-    XX(ERR_BLOCK, -11, "the guest's block raised")                                                           \
-    XX(ERR_BREAK, -12, "the guest's block ended the call with break")                                        \
+#define INRO_STATUS_MAP(XX)                                                                                    \
+    XX(OK, 0, "no error")                                                                                      \
+    XX(ERR_ARGUMENT, -1, "wrong argument")                                                                     \
+    XX(ERR_MEMORY, -2, "the host is out of memory")                                                            \
+    XX(ERR_SYSTEM, -3, "a system call failed")                                                                 \
+    XX(ERR_UNSUPPORTED, -4, "not supported on this host")                                                      \
+    XX(ERR_SEALED, -5, "the sandbox is sealed by its first invocation")                                        \
+    XX(ERR_CONFLICT, -6, "the name is already taken")                                                          \
+    XX(ERR_SYNTAX, -7, "the text does not parse")                                                              \
+    XX(ERR_LIMIT, -8, "a limit was reached")                                                                   \
+    XX(ERR_TYPE, -9, "the value has another type")                                                             \
+    XX(ERR_SERVICE, -10, "the service failed")                                                                 \
+    XX(ERR_BLOCK, -11, "the guest's block raised")                                                             \
+    XX(ERR_BREAK, -12, "the guest's block ended the call with break")                                          \
     XX(ERR_TRAP, -13, "the guest was stopped")
 
 /* What a fallible function answers: 0, or one negative number of the list above. */

@@ -24,19 +24,19 @@ typedef enum inro_ended {
 } inro_ended;
 
 /* Every kind of failure: name, number, the ending it belongs to, class name in the bindings. */
-#define INRO_FAULT_MAP(XX)                                                                                   \
-    XX(NONE, 0, VALUE, "")                                                                                   \
-    XX(TRAP, 1, TRAP, "TrapError")                                                                           \
-    XX(TIMEOUT, 2, TRAP, "TimeoutError")                                                                     \
-    XX(MEMORY_LIMIT, 3, TRAP, "MemoryLimitError")                                                            \
-    XX(SERVICE, 4, SERVICE, "ServiceError")                                                                  \
-    XX(DISCONNECTED, 5, SERVICE, "ServiceError::Disconnected")                                               \
-    XX(NO_SERVICE, 6, SERVICE, "NoServiceError")                                                             \
-    XX(SERVICE_ARGUMENT, 7, SERVICE, "ServiceArgumentError")                                                 \
-    XX(SANDBOX, 8, SANDBOX, "SandboxError")                                                                  \
-    XX(BYTECODE, 9, SANDBOX, "BytecodeError")                                                                \
-    XX(UNDEFINED_ENTRYPOINT, 10, SANDBOX, "UndefinedEntrypointError")                                        \
-    XX(HANDLES_EXHAUSTED, 11, SANDBOX, "HandleTableExhausted")                                               \
+#define INRO_FAULT_MAP(XX)                                                                                     \
+    XX(NONE, 0, VALUE, "")                                                                                     \
+    XX(TRAP, 1, TRAP, "TrapError")                                                                             \
+    XX(TIMEOUT, 2, TRAP, "TimeoutError")                                                                       \
+    XX(MEMORY_LIMIT, 3, TRAP, "MemoryLimitError")                                                              \
+    XX(SERVICE, 4, SERVICE, "ServiceError")                                                                    \
+    XX(DISCONNECTED, 5, SERVICE, "ServiceError::Disconnected")                                                 \
+    XX(NO_SERVICE, 6, SERVICE, "NoServiceError")                                                               \
+    XX(SERVICE_ARGUMENT, 7, SERVICE, "ServiceArgumentError")                                                   \
+    XX(SANDBOX, 8, SANDBOX, "SandboxError")                                                                    \
+    XX(BYTECODE, 9, SANDBOX, "BytecodeError")                                                                  \
+    XX(UNDEFINED_ENTRYPOINT, 10, SANDBOX, "UndefinedEntrypointError")                                          \
+    XX(HANDLES_EXHAUSTED, 11, SANDBOX, "HandleTableExhausted")                                                 \
     XX(WIRE, 12, SANDBOX, "WireError")
 
 /* The named subclass of a failure; see INRO_FAULT_MAP. */

@@ -90,8 +90,8 @@ INRO_API INRO_MUST_CHECK inro_status inro_sandbox_bind(inro_sandbox *sandbox, in
  * `source` and `name` are copied. It is compiled at once: a syntax error is refused with line and column,
  * and the sandbox stays as it was. `name` must match /\A[A-Z]\w*\z/ and be new.
  * Expected: INRO_ERR_SYNTAX, INRO_ERR_CONFLICT, INRO_ERR_SEALED.   Threads: any.   Since: 0.1. */
-INRO_API INRO_MUST_CHECK inro_status inro_sandbox_preload(inro_sandbox *sandbox, inro_str source,
-                                                          inro_str name, inro_error *err);
+INRO_API INRO_MUST_CHECK inro_status inro_sandbox_preload(inro_sandbox *sandbox, inro_str source, inro_str name,
+                                                          inro_error *err);
 
 /* Adds a snippet of compiled bytecode (RITE), copied, and validated by the first invocation only: damage is
  * then a BYTECODE failure of every invocation.

@@ -17,7 +17,7 @@ extern "C" {
 #endif
 
 #define INRO_VALUE_DEPTH_MAX 128
-#define INRO_MESSAGE_BYTES_MAX (16u * 1024 * 1024)
+#define INRO_MESSAGE_BYTES_MAX 16777216u /* 16 MiB */
 
 /* A host object that a guest may call; see service.h. */
 typedef struct inro_object inro_object;
@@ -25,7 +25,8 @@ typedef struct inro_object inro_object;
 /* One dynamic value. */
 typedef struct inro_value inro_value;
 
-/* What a value is. TEXT is valid UTF-8, BYTES is any bytes, OBJECT is a host object (in the guest: a handle). */
+/* What a value is. TEXT is valid UTF-8, BYTES is any bytes, OBJECT is a host object (in the guest: a handle).
+ */
 typedef enum inro_value_type {
     INRO_VALUE_NIL = 0,
     INRO_VALUE_BOOL = 1,

@@ -4,8 +4,6 @@
 #include "base/arena.h"
 #include "base/alloc.h"
 
-#include <stdbool.h>
-
 enum { ARENA_ALIGNMENT = 8, CHUNK_FIRST = 4096, CHUNK_MOST = 1024 * 1024, CHUNK_KEPT = 64 * 1024 };
 
 struct inro__arena_chunk {
@@ -41,9 +39,19 @@ static bool add_chunk(struct inro__arena *arena, size_t need) {
     return true;
 }
 
+/* Less than `size` when there is no such number. */
+static size_t padded_size(size_t size) {
+    return (size + ARENA_ALIGNMENT - 1) & ~(size_t)(ARENA_ALIGNMENT - 1);
+}
+
+bool inro__arena_fits(const struct inro__arena *arena, size_t size) {
+    size_t padded = padded_size(size);
+    return padded >= size && padded <= arena->max - arena->total;
+}
+
 void *inro__arena_alloc(struct inro__arena *arena, size_t size) {
-    size_t padded = (size + ARENA_ALIGNMENT - 1) & ~(size_t)(ARENA_ALIGNMENT - 1);
-    if (padded < size || padded > arena->max - arena->total)
+    size_t padded = padded_size(size);
+    if (!inro__arena_fits(arena, size))
         return NULL;
     if (padded > (size_t)(arena->end - arena->at) && !add_chunk(arena, padded))
         return NULL;

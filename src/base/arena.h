@@ -4,6 +4,7 @@
 #ifndef INRO__ARENA_H
 #define INRO__ARENA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,6 +20,9 @@ struct inro__arena {
 
 /* An empty arena that owns nothing yet. */
 void inro__arena_init(struct inro__arena *arena, size_t max);
+
+/* Whether `size` more bytes stay within `max`. */
+bool inro__arena_fits(const struct inro__arena *arena, size_t size);
 
 /* A block of `size` bytes (size > 0), not cleared; NULL past `max` or without memory. */
 void *inro__arena_alloc(struct inro__arena *arena, size_t size);

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-enum { TAG_VALUE = 1, TAG_PANIC = 2, PANIC_FIELDS = 5 };
+enum { TAG_VALUE = 1, TAG_PANIC = 2, PANIC_FIELDS = 5, BACKTRACE_MAX = 100 };
 
 static const struct attribution {
     const char *origin;
@@ -51,6 +51,7 @@ static inro_str decode_problem(enum inro__decode_status status) {
     case INRO__DECODE_HANDLE:
         return INRO_STR("the outcome contains a handle that is not live");
     case INRO__DECODE_BAD:
+    case INRO__DECODE_SIZE:
     case INRO__DECODE_MEMORY:
     case INRO__DECODE_OK:
         break;
@@ -106,7 +107,11 @@ static inro_status decode_value(inro_outcome *outcome, struct inro__mp_reader *r
     if (status == INRO__DECODE_OK && reader->at == reader->end)
         return keep_objects(outcome, &outcome->value);
     outcome->value = (struct inro_value){.type = INRO_VALUE_NIL};
-    fail_wire(outcome, decode_problem(status));
+    if (status == INRO__DECODE_SIZE)
+        inro__outcome_fail(outcome, INRO_FAULT_SANDBOX, INRO_STR("sandbox"), INRO_STR("RangeError"),
+                           INRO_STR("the result has too many parts"));
+    else
+        fail_wire(outcome, decode_problem(status));
     return INRO_OK;
 }
 
@@ -122,14 +127,16 @@ static inro_str text_of(const struct inro_value *value) {
     return (inro_str){(const char *)value->as.bytes, value->length};
 }
 
-/* Lines that are no text are left out. */
+/* Lines that are no text are left out. The guest tells BACKTRACE_MAX at most; a guest that has been taken over
+ * gets no more of the host's memory for them, and none from a panic that has used it up. */
 static bool take_backtrace(inro_outcome *outcome, const struct inro_value *lines) {
-    if (lines->length == 0)
+    uint32_t count = lines->length < BACKTRACE_MAX ? lines->length : BACKTRACE_MAX;
+    if (count == 0 || !inro__arena_fits(&outcome->arena, count * sizeof(inro_str)))
         return true;
-    inro_str *views = inro__arena_alloc(&outcome->arena, lines->length * sizeof *views);
+    inro_str *views = inro__arena_alloc(&outcome->arena, count * sizeof *views);
     if (!views)
         return false;
-    for (uint32_t i = 0; i < lines->length; i++)
+    for (uint32_t i = 0; i < count; i++)
         if (lines->as.items[i].type == INRO_VALUE_TEXT)
             views[outcome->failure.backtrace_count++] = text_of(&lines->as.items[i]);
     outcome->failure.backtrace = views;

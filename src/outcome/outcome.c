@@ -2,10 +2,8 @@
 #include "outcome/outcome.h"
 
 #include "base/alloc.h"
+#include "policy/limits.h"
 #include <inro/service.h>
-
-/* Decoded nodes are 24 bytes for a byte of message at the least. */
-#define ARENA_MAX ((size_t)64 * INRO_MESSAGE_BYTES_MAX)
 
 static const struct fault_row {
     inro_ended ended;
@@ -33,7 +31,7 @@ inro_outcome *inro__outcome_new(void) {
     if (!outcome)
         return NULL;
     inro__buf_init(&outcome->message, INRO_MESSAGE_BYTES_MAX);
-    inro__arena_init(&outcome->arena, ARENA_MAX);
+    inro__arena_init(&outcome->arena, INRO__DECODED_MAX);
     return outcome;
 }
 

@@ -13,6 +13,9 @@
 #define INRO__TIMEOUT_US_MAX ((uint64_t)100 * 365 * 86400 * 1000000)
 /* Every handle pins a host object and costs the host eight bytes; the guest's own limit does not cover them. */
 #define INRO__HANDLES_MAX ((uint32_t)1 << 20)
+/* What one message may become on the host. A byte of it can ask for a node of 24 bytes, so that 16 MiB would be
+ * 400 MiB, and the guest's own memory limit does not cover it. */
+#define INRO__DECODED_MAX ((size_t)64 << 20)
 #define INRO__SOURCE_MAX INRO_MESSAGE_BYTES_MAX
 #define INRO__NAME_MAX 256u
 #define INRO__BINDINGS_MAX 4096u

@@ -17,7 +17,6 @@ enum { YIELD_VALUE = 0, YIELD_RAISED = 1, YIELD_BREAK = 2 };
 /* Faults that a service cannot name itself; numbers as in the guest. */
 enum { FAULT_WIRE = 4, FAULT_HANDLES = 5 };
 #define MESSAGE_MAX 4096u
-#define ARENA_MAX ((size_t)64 * INRO_MESSAGE_BYTES_MAX)
 
 struct inro_call {
     struct inro__invocation *invocation;
@@ -147,7 +146,7 @@ static enum inro__decode_status decode_request(struct inro_call *call, const str
     bool well_formed =
         reader.at == reader.end && call->args.type == INRO_VALUE_ARRAY && call->kwargs.type == INRO_VALUE_MAP;
     for (uint32_t i = 0; well_formed && i < call->kwargs.length; i++)
-        well_formed = call->kwargs.as.items[2 * i].type == INRO_VALUE_SYMBOL;
+        well_formed = call->kwargs.as.items[(size_t)2 * i].type == INRO_VALUE_SYMBOL;
     return well_formed ? INRO__DECODE_OK : INRO__DECODE_BAD;
 }
 
@@ -169,6 +168,7 @@ static const struct refusal {
     {INRO__DECODE_BAD, FAULT_WIRE, {"wire decode failed: malformed request", 37}},
     {INRO__DECODE_DEPTH, INRO_CALL_ARGUMENT, {"an argument nests deeper than 128 levels", 40}},
     {INRO__DECODE_HANDLE, INRO_CALL_UNDEFINED, {"an argument is a handle that is not live", 40}},
+    {INRO__DECODE_SIZE, INRO_CALL_ARGUMENT, {"the arguments have too many parts", 33}},
     {INRO__DECODE_MEMORY, FAULT_WIRE, {"the host has no memory for the request", 38}},
 };
 
@@ -204,7 +204,7 @@ static bool call_with(struct inro__invocation *invocation, uint32_t target, stru
     struct inro_call call = {.invocation = invocation, .flags = flags, .fault = INRO_CALL_RUNTIME};
     inro__buf_init(&call.message, MESSAGE_MAX);
     inro__buf_init(&call.yield_reply, INRO_MESSAGE_BYTES_MAX);
-    inro__arena_init(&call.yield_arena, ARENA_MAX);
+    inro__arena_init(&call.yield_arena, INRO__DECODED_MAX);
     bool answered =
         inro__invocation_collect(invocation, request, bytes) && answer_request(&call, target, bytes, arena);
     call_done(&call);
@@ -216,7 +216,7 @@ static bool call_nested(struct inro__invocation *invocation, uint32_t target, st
     struct inro__buf bytes;
     struct inro__arena arena;
     inro__buf_init(&bytes, INRO_MESSAGE_BYTES_MAX);
-    inro__arena_init(&arena, ARENA_MAX);
+    inro__arena_init(&arena, INRO__DECODED_MAX);
     bool answered = call_with(invocation, target, request, flags, &bytes, &arena);
     inro__arena_done(&arena);
     inro__buf_done(&bytes);
@@ -275,6 +275,8 @@ static inro_status read_yield(struct inro_call *call, const inro_value **result,
     enum inro__decode_status status = INRO__DECODE_BAD;
     if (bytes->length)
         status = inro__value_decode(&reader, &call->yield_arena, &handles, &call->yield_value);
+    if (status == INRO__DECODE_SIZE)
+        return inro__fail(err, INRO_ERR_LIMIT, 0, "the block's value has too many parts");
     if (tag != YIELD_VALUE || status != INRO__DECODE_OK) {
         inro_str text =
             status == INRO__DECODE_OK ? inro_value_get_text(&call->yield_value) : (inro_str){NULL, 0};

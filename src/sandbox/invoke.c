@@ -12,8 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ARENA_MAX ((size_t)64 * INRO_MESSAGE_BYTES_MAX)
-
 /* ---- time ---- */
 
 void inro__invocation_charge(struct inro__invocation *invocation, enum inro__clock clock) {
@@ -45,7 +43,7 @@ inro_status inro__invocation_begin(struct inro__invocation *invocation, const st
     inro__buf_init(&invocation->message, INRO_MESSAGE_BYTES_MAX);
     inro__buf_init(&invocation->request, INRO_MESSAGE_BYTES_MAX);
     inro__buf_init(&invocation->reply, INRO_MESSAGE_BYTES_MAX);
-    inro__arena_init(&invocation->call_arena, ARENA_MAX);
+    inro__arena_init(&invocation->call_arena, INRO__DECODED_MAX);
     inro_status status = inro__enter_prepare(err);
     if (status == INRO_OK && !inro__enter_has_room())
         status = inro__fail(err, INRO_ERR_LIMIT, 0, "services and blocks are nested %u deep",
@@ -376,7 +374,7 @@ static inro_status check_arguments(const inro_value *args, const inro_value *kwa
     if (kwargs && kwargs->type != INRO_VALUE_MAP)
         return inro__fail(err, INRO_ERR_ARGUMENT, 0, "kwargs: a map is needed");
     for (uint32_t i = 0; kwargs && i < kwargs->length; i++)
-        if (kwargs->as.items[2 * i].type != INRO_VALUE_SYMBOL)
+        if (kwargs->as.items[(size_t)2 * i].type != INRO_VALUE_SYMBOL)
             return inro__fail(err, INRO_ERR_ARGUMENT, 0, "kwargs: keyword argument keys must be symbols");
     return INRO_OK;
 }

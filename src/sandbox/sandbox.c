@@ -148,7 +148,7 @@ static inro_status write_snippet(struct inro__buf *buf, bool bytecode, inro_str 
 
 static inro_status make_snippet(struct inro__snippet *snippet, bool bytecode, inro_str name, inro_bytes body) {
     struct inro__buf buf;
-    inro__buf_init(&buf, (size_t)INRO__SOURCE_MAX + 2 * INRO__NAME_MAX);
+    inro__buf_init(&buf, (size_t)INRO__SOURCE_MAX + (size_t)2 * INRO__NAME_MAX);
     *snippet = (struct inro__snippet){0};
     inro_status status = write_snippet(&buf, bytecode, name, body);
     if (status == INRO_OK) {

@@ -70,7 +70,7 @@ static enum inro__decode_status decode_nodes(struct decoder *decoder, struct nod
         return INRO__DECODE_BAD;
     out->as.items = inro__arena_alloc(decoder->arena, block_size);
     if (!out->as.items)
-        return INRO__DECODE_MEMORY;
+        return inro__arena_fits(decoder->arena, block_size) ? INRO__DECODE_MEMORY : INRO__DECODE_SIZE;
     decoder->owed += nodes;
     for (size_t i = 0; i < nodes; i++) {
         bool is_key = out->type == INRO_VALUE_MAP && i % 2 == 0;

@@ -338,17 +338,35 @@ void inro__mp_write_map(struct inro__mp_writer *writer, uint32_t count) {
     write_count(writer, 0x80, 0xde, count);
 }
 
+static inline bool is_ascii_word(const uint8_t *at) {
+    uint64_t word;
+    memcpy(&word, at, sizeof word);
+    return (word & 0x8080808080808080u) == 0;
+}
+
+/* Past an ASCII byte and, where more of them follow, past those: eight at a time, then thirty-two. Text that
+ * mixes scripts pays for one look ahead only. */
+static inline const uint8_t *skip_ascii(const uint8_t *at, const uint8_t *end) {
+    uint64_t words[4];
+    if ((size_t)(end - at) < sizeof words[0] || !is_ascii_word(at))
+        return at + 1;
+    at += sizeof words[0];
+    while ((size_t)(end - at) >= sizeof words) {
+        memcpy(words, at, sizeof words);
+        if ((words[0] | words[1] | words[2] | words[3]) & 0x8080808080808080u)
+            break;
+        at += sizeof words;
+    }
+    return at;
+}
+
 bool inro__utf8_is_valid(const void *bytes, size_t length) {
     const uint8_t *at = bytes, *end = length == 0 ? at : at + length;
+    uint32_t code_point;
     while (at != end) {
-        uint64_t word;
-        uint32_t code_point;
-        if ((size_t)(end - at) >= sizeof word) {
-            memcpy(&word, at, sizeof word);
-            if ((word & 0x8080808080808080u) == 0) {
-                at += sizeof word;
-                continue;
-            }
+        if (*at < 0x80) {
+            at = skip_ascii(at, end);
+            continue;
         }
         size_t step = inro__utf8_next(at, end, &code_point);
         if (step == 0)

@@ -45,7 +45,8 @@ enum inro__decode_status {
     INRO__DECODE_BAD,    /* malformed, not UTF-8 where it must be, trailing bytes */
     INRO__DECODE_DEPTH,  /* deeper than INRO_VALUE_DEPTH_MAX */
     INRO__DECODE_HANDLE, /* a handle that is not live */
-    INRO__DECODE_MEMORY  /* the arena is full or there is no memory */
+    INRO__DECODE_SIZE,   /* more nodes than the arena may hold */
+    INRO__DECODE_MEMORY  /* there is no memory */
 };
 
 /* Decodes the one value that `reader` holds into `arena`. Strings are views into the reader's bytes, which

@@ -18,7 +18,7 @@
 #endif
 
 /* What a callback and the entries around it must find free on a thread's stack. */
-#define HOST_STACK_LEAST (24u * 1024)
+#define HOST_STACK_LEAST 24576u
 
 /* initial-exec: read by the fault handler, where a lazy lookup could allocate. */
 static __thread struct inro__activation *current __attribute__((tls_model("initial-exec")));

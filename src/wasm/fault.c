@@ -16,11 +16,11 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#define ALTERNATE_STACK (128u * 1024) /* AVX-512 and AMX state alone can take 11 KiB of a signal frame */
-#define ALTERNATE_STACK_LEAST (32u * 1024)
+#define ALTERNATE_STACK 131072u /* AVX-512 and AMX state alone can take 11 KiB of a signal frame */
+#define ALTERNATE_STACK_LEAST 32768u
 #define WRITE_FAULT 2
 #define HWCAP2_FSGSBASE_BIT 2u
-#define SIGNAL_FRAME_MAX (64u * 1024)
+#define SIGNAL_FRAME_MAX 65536u
 #define KILLS_PUT_OFF_MAX 20u
 
 static struct {

@@ -129,7 +129,7 @@ static uint64_t lines_that_differ(const struct inro__slot *slot, uint32_t page) 
     if (memcmp(now, booted_bytes, INRO__PAGE) == 0)
         return 0;
     for (unsigned line = 0; line < INRO__PAGE / INRO__LINE; line++)
-        if (memcmp(now + line * INRO__LINE, booted_bytes + line * INRO__LINE, INRO__LINE) != 0)
+        if (memcmp(now + (size_t)line * INRO__LINE, booted_bytes + (size_t)line * INRO__LINE, INRO__LINE) != 0)
             mask |= (uint64_t)1 << line;
     return mask;
 }

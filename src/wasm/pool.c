@@ -119,7 +119,7 @@ inro_status inro__pool_take(const struct inro__image *image, struct inro__slot *
     *out = take_idle(image);
     if (!*out) {
         inro_status status = make(image, out, err);
-        if (status != INRO_OK)
+        if (!*out)
             return status;
     }
     inro_status status = inro__slot_dress(*out, image, err);

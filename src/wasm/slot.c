@@ -84,7 +84,7 @@ static void wear(struct inro__slot *slot, const struct inro__image *image) {
 
 inro_status inro__slot_new(const struct inro__guest *guest, struct inro__slot **out, inro_error *err) {
     inro_status status = slot_new(guest, out, err);
-    if (status != INRO_OK)
+    if (!*out)
         return status;
     status = map_booted(*out, err);
     if (status != INRO_OK) {
@@ -98,7 +98,7 @@ inro_status inro__slot_new(const struct inro__guest *guest, struct inro__slot **
 
 inro_status inro__slot_new_unbooted(const struct inro__guest *guest, struct inro__slot **out, inro_error *err) {
     inro_status status = slot_new(guest, out, err);
-    if (status != INRO_OK)
+    if (!*out)
         return status;
     struct inro__slot *slot = *out;
     const struct inro__layout *layout = guest->layout;

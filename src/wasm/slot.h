@@ -22,10 +22,10 @@
 
 #define INRO__PAGE 4096u
 /* Images may grow (baked snippets) up to this; a larger one is not baked. */
-#define INRO__IMAGE_MAX (16u * 1024 * 1024)
+#define INRO__IMAGE_MAX 16777216u
 #define INRO__IMAGE_PAGES_MAX (INRO__IMAGE_MAX / INRO__PAGE)
-#define INRO__GUEST_STACK (4u * 1024 * 1024)
-#define INRO__STACK_GUARD (256u * 1024)
+#define INRO__GUEST_STACK 4194304u
+#define INRO__STACK_GUARD 262144u
 /* 32-bit index + 32-bit offset + the widest access, rounded up: the guard behind. */
 #define INRO__RESERVE (((uint64_t)8 << 30) + INRO__WASM_PAGE)
 #define INRO__PRE_GUARD ((uint64_t)1 << 20)

@@ -57,7 +57,8 @@ typedef double f64;
 LOOSE(u8)
 LOOSE(s8)
 LOOSE(u16)
-LOOSE(s16) LOOSE(u32) LOOSE(s32) LOOSE(u64) LOOSE(f32) LOOSE(f64)
+LOOSE(s16)
+LOOSE(u32) LOOSE(s32) LOOSE(u64) LOOSE(f32) LOOSE(f64)
 #undef LOOSE
 
     /* gcc (12 at least) forgets the segment of an access to a constant address that does not fit into a signed

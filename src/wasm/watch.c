@@ -125,7 +125,7 @@ static int start_thread(void) {
     pthread_sigmask(SIG_SETMASK, &all, &before);
     pthread_attr_init(&attributes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    pthread_attr_setstacksize(&attributes, 64u * 1024);
+    pthread_attr_setstacksize(&attributes, 65536u);
     int cause = pthread_create(&thread, &attributes, watch_main, NULL);
     pthread_attr_destroy(&attributes);
     pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -65,7 +65,8 @@ static inline void preload(inro_sandbox *sandbox, const char *name, const char *
 
 /* ---- invocations ---- */
 
-static inline inro_outcome *eval_with(inro_sandbox *sandbox, const char *source, const inro_invocation *invocation) {
+static inline inro_outcome *eval_with(inro_sandbox *sandbox, const char *source,
+                                      const inro_invocation *invocation) {
     inro_outcome *outcome = NULL;
     inro_error err = {0};
     inro_status status = inro_sandbox_eval(sandbox, inro_str_from_c(source), invocation, &outcome, &err);
@@ -93,7 +94,8 @@ static inline inro_outcome *run_with(inro_sandbox *sandbox, const char *entrypoi
 
 /* ---- how it ended ---- */
 
-static inline void check_value_at(const char *file, int line, const inro_outcome *outcome, const char *expected) {
+static inline void check_value_at(const char *file, int line, const inro_outcome *outcome,
+                                  const char *expected) {
     const inro_failure *failure = inro_outcome_failure(outcome);
     if (failure != NULL)
         test_fail(file, line, "%s %.*s: %.*s; expected the value %s", inro_fault_class(failure->fault),
@@ -137,26 +139,26 @@ static inline void check_failure_at(const char *file, int line, const inro_outco
 }
 
 #define CHECK_VALUE(outcome, inspected) check_value_at(__FILE__, __LINE__, (outcome), (inspected))
-#define CHECK_FAILURE(outcome, fault, class_name, part)                                                      \
+#define CHECK_FAILURE(outcome, fault, class_name, part)                                                        \
     check_failure_at(__FILE__, __LINE__, (outcome), (fault), (class_name), (part))
-#define CHECK_CONTAINS(text, part)                                                                           \
-    do {                                                                                                     \
-        if (strstr((text), (part)) == NULL)                                                                  \
-            test_fail(__FILE__, __LINE__, "\"%s\" is not in \"%s\"", (part), (text));                        \
+#define CHECK_CONTAINS(text, part)                                                                             \
+    do {                                                                                                       \
+        if (strstr((text), (part)) == NULL)                                                                    \
+            test_fail(__FILE__, __LINE__, "\"%s\" is not in \"%s\"", (part), (text));                          \
     } while (0)
 
 /* One evaluation that must give this value, or fail so. */
-#define EVAL_VALUE(sandbox, source, inspected)                                                               \
-    do {                                                                                                     \
-        inro_outcome *eval_outcome = eval((sandbox), (source));                                              \
-        CHECK_VALUE(eval_outcome, (inspected));                                                              \
-        inro_outcome_free(eval_outcome);                                                                     \
+#define EVAL_VALUE(sandbox, source, inspected)                                                                 \
+    do {                                                                                                       \
+        inro_outcome *eval_outcome = eval((sandbox), (source));                                                \
+        CHECK_VALUE(eval_outcome, (inspected));                                                                \
+        inro_outcome_free(eval_outcome);                                                                       \
     } while (0)
-#define EVAL_FAILURE(sandbox, source, fault, class_name, part)                                               \
-    do {                                                                                                     \
-        inro_outcome *eval_outcome = eval((sandbox), (source));                                              \
-        CHECK_FAILURE(eval_outcome, (fault), (class_name), (part));                                          \
-        inro_outcome_free(eval_outcome);                                                                     \
+#define EVAL_FAILURE(sandbox, source, fault, class_name, part)                                                 \
+    do {                                                                                                       \
+        inro_outcome *eval_outcome = eval((sandbox), (source));                                                \
+        CHECK_FAILURE(eval_outcome, (fault), (class_name), (part));                                            \
+        inro_outcome_free(eval_outcome);                                                                       \
     } while (0)
 
 /* The one reading aid for values: what `inspect` says. Freed with inro_text_free. */

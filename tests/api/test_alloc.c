@@ -7,7 +7,7 @@
 static struct {
     long live_blocks;
     long long live_bytes;
-    long left; /* allocations until one fails; below 0 none does */
+    long left;    /* allocations until one fails; below 0 none does */
     bool forever; /* not only that one, all after it, too */
     long failed;
 } heap = {0, 0, -1, false, 0};
@@ -57,8 +57,8 @@ static bool is_memory(inro_status status) {
     return status == INRO_ERR_MEMORY;
 }
 
-/* What is tested: runs a piece of the API, answers false when it could not for lack of memory. All it made it has
- * freed when it returns. */
+/* What is tested: runs a piece of the API, answers false when it could not for lack of memory. All it made it
+ * has freed when it returns. */
 typedef bool (*piece)(void);
 
 static void fail_each_allocation(piece run, bool forever) {
@@ -89,7 +89,8 @@ static void fail_each_allocation(piece run, bool forever) {
     inro_trim();
     CHECK(run());
     if (heap.live_blocks != blocks || heap.live_bytes != bytes)
-        test_fail(__FILE__, __LINE__, "%ld blocks and %lld bytes more than before", heap.live_blocks - blocks, heap.live_bytes - bytes);
+        test_fail(__FILE__, __LINE__, "%ld blocks and %lld bytes more than before", heap.live_blocks - blocks,
+                  heap.live_bytes - bytes);
 }
 
 static void fail_all(piece run) {
@@ -106,7 +107,8 @@ static bool set_up(inro_sandbox **sandbox, inro_service_fn call, const char *sni
     if (is_memory(inro_sandbox_new(NULL, sandbox, &err)))
         return false;
     inro_object *object = inro_object_new(call, NULL, NULL);
-    inro_status status = object ? inro_sandbox_bind(*sandbox, INRO_STR("Ns::Service"), object, &err) : INRO_ERR_MEMORY;
+    inro_status status =
+        object ? inro_sandbox_bind(*sandbox, INRO_STR("Ns::Service"), object, &err) : INRO_ERR_MEMORY;
     inro_object_unref(object);
     if (status == INRO_OK)
         status = inro_sandbox_bind(*sandbox, INRO_STR("Other"), NULL, &err);
@@ -149,7 +151,8 @@ static bool lifetime(void) {
     inro_sandbox *sandbox;
     if (!set_up(&sandbox, echo, "module Snippet; LIST = [1, 2]; end; puts 'out'"))
         return false;
-    bool fine = evaluate(sandbox, "[Snippet::LIST, Ns::Service.call({a: ['x', 2.5, :s]})]", "[[1, 2], {a: [\"x\", 2.5, :s]}]");
+    bool fine = evaluate(sandbox, "[Snippet::LIST, Ns::Service.call({a: ['x', 2.5, :s]})]",
+                         "[[1, 2], {a: [\"x\", 2.5, :s]}]");
     fine = evaluate(sandbox, "1", "1") && fine;
     inro_sandbox_free(sandbox);
     return fine;
@@ -163,7 +166,8 @@ static bool outputs(void) {
     inro_sandbox *sandbox;
     if (!set_up(&sandbox, echo, NULL))
         return false;
-    bool fine = evaluate(sandbox, "puts 'x' * 5000; 10.times { $stderr.print 'y' * 3000 }; 'z' * 20_000; 1", "1");
+    bool fine =
+        evaluate(sandbox, "puts 'x' * 5000; 10.times { $stderr.print 'y' * 3000 }; 'z' * 20_000; 1", "1");
     inro_sandbox_free(sandbox);
     return fine;
 }
@@ -186,7 +190,9 @@ static bool yields(void) {
     inro_sandbox *sandbox;
     if (!set_up(&sandbox, yield_and_answer, NULL))
         return false;
-    bool fine = evaluate(sandbox, "Ns::Service.call(1, 'a' * 300) { |a, b| Ns::Service.call(b) { |c| [a, c.size] } }", "[1, 300]");
+    bool fine =
+        evaluate(sandbox, "Ns::Service.call(1, 'a' * 300) { |a, b| Ns::Service.call(b) { |c| [a, c.size] } }",
+                 "[1, 300]");
     inro_sandbox_free(sandbox);
     return fine;
 }
@@ -209,7 +215,8 @@ static bool handles(void) {
     inro_sandbox *sandbox;
     if (!set_up(&sandbox, answer_handle, NULL))
         return false;
-    bool fine = evaluate(sandbox, "h = Ns::Service.call; 40.times { h = h.call }; [h, {h => 1}]", "[#<Handle>, {#<Handle> => 1}]");
+    bool fine = evaluate(sandbox, "h = Ns::Service.call; 40.times { h = h.call }; [h, {h => 1}]",
+                         "[#<Handle>, {#<Handle> => 1}]");
     inro_sandbox_free(sandbox);
     return fine;
 }
@@ -220,7 +227,8 @@ TEST_SECONDS(handles_and_objects_in_outcomes, 300) {
 
 static inro_status fail_always(void *user, inro_call *call) {
     (void)user;
-    return inro_call_fail(call, INRO_CALL_ARGUMENT, INRO_STR("a reason that is longer than any small buffer would be, surely"));
+    return inro_call_fail(call, INRO_CALL_ARGUMENT,
+                          INRO_STR("a reason that is longer than any small buffer would be, surely"));
 }
 
 static bool failures(void) {
@@ -229,8 +237,10 @@ static bool failures(void) {
         return false;
     inro_outcome *outcome = NULL;
     inro_error err;
-    bool fine = evaluate(sandbox, "begin; Ns::Service.call(1); rescue Inro::ServiceError => e; e.class.to_s.size; end", "26");
-    static const char *const sources[] = {"def f; raise 'x' * 300; end; f", "1 +", "Object.new", "Ns::Service.call", "'x' * 3_000_000"};
+    bool fine = evaluate(
+        sandbox, "begin; Ns::Service.call(1); rescue Inro::ServiceError => e; e.class.to_s.size; end", "26");
+    static const char *const sources[] = {"def f; raise 'x' * 300; end; f", "1 +", "Object.new",
+                                          "Ns::Service.call", "'x' * 3_000_000"};
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
         if (is_memory(inro_sandbox_eval(sandbox, inro_str_from_c(sources[i]), NULL, &outcome, &err))) {
             fine = false;
@@ -249,7 +259,8 @@ TEST_SECONDS(failing_scripts, 300) {
 
 static inro_value *nested_arguments(void) {
     inro_value *args = inro_value_new_array(), *map = inro_value_new_map();
-    inro_status status = inro_value_map_put(map, inro_value_new_symbol(INRO_STR("key")), inro_value_new_text(INRO_STR("text")));
+    inro_status status =
+        inro_value_map_put(map, inro_value_new_symbol(INRO_STR("key")), inro_value_new_text(INRO_STR("text")));
     inro_status pushed = inro_value_array_push(args, map);
     if (status == INRO_OK && pushed == INRO_OK && inro_value_array_push(args, inro_value_new_int(5)) == INRO_OK)
         return args;
@@ -271,7 +282,8 @@ static bool runs(void) {
     inro_outcome *outcome = NULL;
     bool fine = args != NULL && object != NULL;
     if (fine)
-        fine = !is_memory(inro_sandbox_run(sandbox, INRO_STR("Snippet"), args, NULL, &invocation, &outcome, &err));
+        fine =
+            !is_memory(inro_sandbox_run(sandbox, INRO_STR("Snippet"), args, NULL, &invocation, &outcome, &err));
     if (fine)
         fine = inro_outcome_ended(outcome) == INRO_ENDED_VALUE;
     inro_outcome_free(outcome);
@@ -297,8 +309,9 @@ static bool many(void) {
         status = inro_sandbox_bind(sandbox, inro_str_from_c(name), NULL, &err);
         snprintf(name, sizeof name, "Snippet%d", i);
         if (status == INRO_OK)
-            status = inro_sandbox_preload(sandbox, inro_str_from_c(i == 3 ? "begin; Ns1::Name.call; rescue; end" : "$x = [1] * 500"),
-                                          inro_str_from_c(name), &err);
+            status = inro_sandbox_preload(
+                sandbox, inro_str_from_c(i == 3 ? "begin; Ns1::Name.call; rescue; end" : "$x = [1] * 500"),
+                inro_str_from_c(name), &err);
     }
     bool fine = !is_memory(status) && evaluate(sandbox, "$x.size", "500");
     inro_sandbox_free(sandbox);

@@ -332,7 +332,25 @@ static void run_file(const char *subject) {
     XX(errors)                                                                                                 \
     XX(output)                                                                                                 \
     XX(syntax)                                                                                                 \
-    XX(services)
+    XX(services)                                                                                               \
+    XX(integer)                                                                                                \
+    XX(float)                                                                                                  \
+    XX(bigint)                                                                                                 \
+    XX(rational)                                                                                               \
+    XX(math)                                                                                                   \
+    XX(string)                                                                                                 \
+    XX(symbol)                                                                                                 \
+    XX(array)                                                                                                  \
+    XX(hash)                                                                                                   \
+    XX(range)                                                                                                  \
+    XX(enumerable)                                                                                             \
+    XX(enumerator)                                                                                             \
+    XX(object)                                                                                                 \
+    XX(proc)                                                                                                   \
+    XX(struct)                                                                                                 \
+    XX(sprintf)                                                                                                \
+    XX(pack)                                                                                                   \
+    XX(fiber)
 
 #define SUBJECT_TEST(name)                                                                                     \
     TEST(cases_of_##name) {                                                                                    \

@@ -25,11 +25,12 @@ static void use(inro_sandbox *sandbox) {
     EVAL_VALUE(sandbox, "$x = ($x || 0) + 1; [$x, 'a' * 3]", "[1, \"aaa\"]");
     EVAL_FAILURE(sandbox, "raise 'x'", INRO_FAULT_SANDBOX, "RuntimeError", "x");
     EVAL_FAILURE(sandbox, "'x' * 3_000_000", INRO_FAULT_MEMORY_LIMIT, NULL, "memory_limit");
-    EVAL_FAILURE(sandbox, "loop { }", INRO_FAULT_TIMEOUT, NULL, "timeout"); /* the deadline's thread is not inherited */
+    EVAL_FAILURE(sandbox, "loop { }", INRO_FAULT_TIMEOUT, NULL,
+                 "timeout"); /* the deadline's thread is not inherited */
 }
 
 TEST(a_child_uses_the_parents_sandbox) {
-    inro_sandbox *sandbox = with_timeout(MILLISECONDS(50));
+    inro_sandbox *sandbox = with_timeout(MILLISECONDS(250));
     preload(sandbox, "Snippet", "Snippet = 1");
     use(sandbox);
     pid_t pid = fork();
@@ -37,7 +38,7 @@ TEST(a_child_uses_the_parents_sandbox) {
         use(sandbox);
         use(sandbox);
         inro_sandbox_free(sandbox);
-        sandbox = with_timeout(MILLISECONDS(50));
+        sandbox = with_timeout(MILLISECONDS(250));
         use(sandbox);
         _exit(0);
     }
@@ -48,7 +49,7 @@ TEST(a_child_uses_the_parents_sandbox) {
 }
 
 TEST(a_child_of_an_unused_sandbox) {
-    inro_sandbox *sandbox = with_timeout(MILLISECONDS(50));
+    inro_sandbox *sandbox = with_timeout(MILLISECONDS(250));
     preload(sandbox, "Snippet", "Snippet = 1");
     pid_t pid = fork();
     if (pid == 0) {
@@ -62,7 +63,7 @@ TEST(a_child_of_an_unused_sandbox) {
 }
 
 TEST(grandchildren) {
-    inro_sandbox *sandbox = with_timeout(MILLISECONDS(50));
+    inro_sandbox *sandbox = with_timeout(MILLISECONDS(250));
     use(sandbox);
     pid_t pid = fork();
     if (pid == 0) {
@@ -113,7 +114,8 @@ TEST(a_service_may_fork_and_both_go_on) {
     pid_t child = -1;
     inro_sandbox *sandbox = with_timeout(MILLISECONDS(2000));
     bind_user(sandbox, "Fork", fork_inside, &child);
-    inro_outcome *outcome = eval(sandbox, "a = 'kept'; r = Fork.call; b = (1..1000).map { |i| i.to_s }; [a, r, b.size]");
+    inro_outcome *outcome =
+        eval(sandbox, "a = 'kept'; r = Fork.call; b = (1..1000).map { |i| i.to_s }; [a, r, b.size]");
     CHECK_VALUE(outcome, child == 0 ? "[\"kept\", :child, 1000]" : "[\"kept\", :parent, 1000]");
     inro_outcome_free(outcome);
     EVAL_VALUE(sandbox, "1", "1");
@@ -127,7 +129,7 @@ TEST(a_service_may_fork_and_both_go_on) {
 
 TEST(the_deadline_of_a_forked_call_holds_in_both) {
     pid_t child = -1;
-    inro_sandbox *sandbox = with_timeout(MILLISECONDS(200));
+    inro_sandbox *sandbox = with_timeout(MILLISECONDS(400));
     bind_user(sandbox, "Fork", fork_inside, &child);
     EVAL_FAILURE(sandbox, "Fork.call; loop { }", INRO_FAULT_TIMEOUT, NULL, "timeout");
     EVAL_FAILURE(sandbox, "loop { }", INRO_FAULT_TIMEOUT, NULL, "timeout");
@@ -148,7 +150,7 @@ static inro_status eval_in_child(void *user, inro_call *call) {
 }
 
 TEST(a_child_of_a_service_evaluates) {
-    inro_sandbox *inner = with_timeout(MILLISECONDS(50)), *outer = new_sandbox();
+    inro_sandbox *inner = with_timeout(MILLISECONDS(250)), *outer = new_sandbox();
     bind_user(outer, "Child", eval_in_child, &inner);
     EVAL_VALUE(outer, "[Child.call, Child.call]", "[1, 1]");
     inro_sandbox_free(outer);

@@ -4,7 +4,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "api.h"
 
-/* A counter as a host object: add(n) answers the sum, same answers a handle of itself, next one of a new counter. */
+/* A counter as a host object: add(n) answers the sum, same answers a handle of itself, next one of a new
+ * counter. */
 struct counter {
     int64_t value;
     int *released;
@@ -47,7 +48,8 @@ static inro_status counter_call(void *user, inro_call *call) {
 
 /* New.call(n): a handle of a counter. */
 static inro_status new_call(void *user, inro_call *call) {
-    return answer_object(call, new_counter(inro_value_get_int(inro_value_array_at(inro_call_args(call), 0)), user));
+    return answer_object(call,
+                         new_counter(inro_value_get_int(inro_value_array_at(inro_call_args(call), 0)), user));
 }
 
 /* Read.call(anything with counters in it): their values, in order. */
@@ -95,8 +97,10 @@ TEST(calls_chain) { /* spec a.56 */
 TEST(handles_come_back_as_the_objects_they_are) { /* spec a.57 */
     int released;
     inro_sandbox *sandbox = counting(&released);
-    EVAL_VALUE(sandbox, "a = New.call(1); b = New.call(2); Read.call(a, [b, {a => [b]}], x: a, y: {z: b})", "[1, 2, 1, 2, 1, 2]");
-    EVAL_VALUE(sandbox, "a = New.call(1); Read.call(Echo.call(a), Echo.call([a]), a.dup, a.clone)", "[1, 1, 1, 1]");
+    EVAL_VALUE(sandbox, "a = New.call(1); b = New.call(2); Read.call(a, [b, {a => [b]}], x: a, y: {z: b})",
+               "[1, 2, 1, 2, 1, 2]");
+    EVAL_VALUE(sandbox, "a = New.call(1); Read.call(Echo.call(a), Echo.call([a]), a.dup, a.clone)",
+               "[1, 1, 1, 1]");
     inro_sandbox_free(sandbox);
 }
 
@@ -183,7 +187,8 @@ TEST(handles_cannot_be_made_or_changed) { /* spec a.61, b.11 */
             test_fail(__FILE__, __LINE__, "%s did not fail", sources[i]);
         inro_outcome_free(outcome);
     }
-    EVAL_VALUE(sandbox, "h = New.call(1); [h.frozen?, h.dup.frozen?, h.clone.frozen?, h.instance_variables]", "[true, true, true, []]");
+    EVAL_VALUE(sandbox, "h = New.call(1); [h.frozen?, h.dup.frozen?, h.clone.frozen?, h.instance_variables]",
+               "[true, true, true, []]");
     EVAL_VALUE(sandbox, "h = New.call(1); [h.dup.add(1), h.clone.add(1)]", "[2, 3]");
     inro_sandbox_free(sandbox);
 }
@@ -224,7 +229,8 @@ TEST(ten_thousand_handles) {
     inro_sandbox *sandbox = new_sandbox_with(&options);
     released = 0;
     bind_user(sandbox, "New", new_call, &released);
-    EVAL_VALUE(sandbox, "a = (1..10_000).map { |i| New.call(i) }; a[0].add(0) + a[4999].add(0) + a[-1].add(0)", "15001");
+    EVAL_VALUE(sandbox, "a = (1..10_000).map { |i| New.call(i) }; a[0].add(0) + a[4999].add(0) + a[-1].add(0)",
+               "15001");
     CHECK_INT(released, 10000);
     inro_sandbox_free(sandbox);
 }
@@ -239,7 +245,8 @@ TEST_SECONDS(the_table_is_bounded, 120) {
     inro_object *object = new_counter(1, &released);
     inro_sandbox *sandbox = new_sandbox();
     bind_user(sandbox, "Same", same_object, object);
-    EVAL_FAILURE(sandbox, "loop { Same.call }", INRO_FAULT_HANDLES_EXHAUSTED, "Inro::HandleTableExhausted", "no more handles");
+    EVAL_FAILURE(sandbox, "loop { Same.call }", INRO_FAULT_HANDLES_EXHAUSTED, "Inro::HandleTableExhausted",
+                 "no more handles");
     EVAL_VALUE(sandbox, "Same.call.add(1)", "2");
     inro_sandbox_free(sandbox);
     CHECK_INT(released, 0);

@@ -40,7 +40,8 @@ static inro_outcome *eval_heard(inro_sandbox *sandbox, const char *source, struc
 TEST(it_hears_what_is_captured_in_order) {
     struct heard heard;
     inro_sandbox *sandbox = new_sandbox();
-    inro_outcome *outcome = eval_heard(sandbox, "print 'a'; warn 'b'; puts 'c'; $stderr.print 'd'; print \"\\0\\xff\"", &heard);
+    inro_outcome *outcome =
+        eval_heard(sandbox, "print 'a'; warn 'b'; puts 'c'; $stderr.print 'd'; print \"\\0\\xff\"", &heard);
     CHECK_STR(inro_str_from_c(heard.order), "12121");
     CHECK_INT(heard.lengths[0], 5);
     inro_outcome_free(outcome);
@@ -67,7 +68,7 @@ TEST(it_hears_no_more_than_the_limit) {
 TEST(it_hears_before_the_end) {
     struct heard heard;
     inro_sandbox_options options = INRO_SANDBOX_OPTIONS_INIT;
-    options.timeout_us = MILLISECONDS(40);
+    options.timeout_us = MILLISECONDS(250);
     inro_sandbox *sandbox = new_sandbox_with(&options);
     inro_outcome *outcome = eval_heard(sandbox, "puts 'alive'; loop { }", &heard);
     CHECK_FAILURE(outcome, INRO_FAULT_TIMEOUT, NULL, "timeout");
@@ -99,7 +100,8 @@ TEST(it_hears_before_a_service_that_comes_later) {
     struct heard heard;
     inro_sandbox *sandbox = new_sandbox();
     bind_user(sandbox, "Look", look, &heard);
-    inro_outcome *outcome = eval_heard(sandbox, "a = Look.call; puts 'x'; b = Look.call; print 'yy'; [a, b, Look.call]", &heard);
+    inro_outcome *outcome =
+        eval_heard(sandbox, "a = Look.call; puts 'x'; b = Look.call; print 'yy'; [a, b, Look.call]", &heard);
     CHECK_VALUE(outcome, "[0, 2, 4]");
     inro_outcome_free(outcome);
     inro_sandbox_free(sandbox);

@@ -1,4 +1,5 @@
-/* Entry points: a constant that a snippet defined, called with values of the host. Issue 2 "run"; spec a.5, b.13.
+/* Entry points: a constant that a snippet defined, called with values of the host. Issue 2 "run"; spec a.5,
+ * b.13.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "api.h"
@@ -17,7 +18,8 @@ static inro_sandbox *with_entrypoints(void) {
     return sandbox;
 }
 
-static void check_run(inro_sandbox *sandbox, const char *name, inro_value *args, inro_value *kwargs, const char *expected) {
+static void check_run(inro_sandbox *sandbox, const char *name, inro_value *args, inro_value *kwargs,
+                      const char *expected) {
     inro_outcome *outcome = run_with(sandbox, name, args, kwargs);
     CHECK_VALUE(outcome, expected);
     inro_outcome_free(outcome);
@@ -63,7 +65,8 @@ TEST(keywords_are_a_trailing_hash_for_those_who_have_none) { /* spec a.37 */
     inro_sandbox *sandbox = with_entrypoints();
     check_run(sandbox, "Options", NULL, map_of("a", inro_value_new_int(1)), "{a: 1}");
     check_run(sandbox, "Options", NULL, NULL, "{}");
-    check_run(sandbox, "Klass", array_of(inro_value_new_int(1), NULL), map_of("b", inro_value_new_int(2)), "[1, {b: 2}]");
+    check_run(sandbox, "Klass", array_of(inro_value_new_int(1), NULL), map_of("b", inro_value_new_int(2)),
+              "[1, {b: 2}]");
     inro_sandbox_free(sandbox);
 }
 
@@ -78,18 +81,21 @@ TEST(arguments_of_every_type) {
     push(args, text_value("漢字"));
     push(args, symbol_value("s"));
     push(args, map);
-    check_run(sandbox, "Worker", args, NULL, "[[nil, false, -9223372036854775808, -0.0, \"漢字\", :s, {nil => \"\\xFF\"}], {}]");
+    check_run(sandbox, "Worker", args, NULL,
+              "[[nil, false, -9223372036854775808, -0.0, \"漢字\", :s, {nil => \"\\xFF\"}], {}]");
     inro_sandbox_free(sandbox);
 }
 
 TEST(a_missing_entry_point_tells_what_there_is) { /* spec a.38, b.6 */
     inro_sandbox *sandbox = with_entrypoints();
     inro_outcome *outcome = run_with(sandbox, "Missing", NULL, NULL);
-    CHECK_FAILURE(outcome, INRO_FAULT_UNDEFINED_ENTRYPOINT, "Inro::UndefinedEntrypointError", "undefined entrypoint: Missing");
+    CHECK_FAILURE(outcome, INRO_FAULT_UNDEFINED_ENTRYPOINT, "Inro::UndefinedEntrypointError",
+                  "undefined entrypoint: Missing");
     const inro_value *details = inro_outcome_failure(outcome)->details;
     CHECK_INT(inro_value_get_type(details), INRO_VALUE_MAP);
     const inro_value *available = inro_value_map_get(details, INRO_STR("available"));
-    static const char *const names[] = {"Worker", "Greeter", "Options", "Klass", "Mod", "Callable", "Inst", "Broken", "DEAD", "Dead"};
+    static const char *const names[] = {"Worker",   "Greeter", "Options", "Klass", "Mod",
+                                        "Callable", "Inst",    "Broken",  "DEAD",  "Dead"};
     CHECK_INT(inro_value_length(available), sizeof names / sizeof *names); /* in any order */
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         inro_value *name = symbol_value(names[i]);
@@ -108,7 +114,8 @@ TEST(without_snippets_nothing_is_available) {
     inro_sandbox *sandbox = new_sandbox();
     inro_outcome *outcome = run_with(sandbox, "Missing", NULL, NULL);
     CHECK_FAILURE(outcome, INRO_FAULT_UNDEFINED_ENTRYPOINT, "Inro::UndefinedEntrypointError", "Missing");
-    const inro_value *available = inro_value_map_get(inro_outcome_failure(outcome)->details, INRO_STR("available"));
+    const inro_value *available =
+        inro_value_map_get(inro_outcome_failure(outcome)->details, INRO_STR("available"));
     CHECK_INT(inro_value_get_type(available), INRO_VALUE_ARRAY);
     CHECK_INT(inro_value_length(available), 0);
     inro_outcome_free(outcome);
@@ -148,7 +155,8 @@ TEST(names_are_checked_before_anything_runs) { /* spec a.34 */
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         inro_outcome *outcome = NULL;
         inro_error err;
-        CHECK_INT(inro_sandbox_run(sandbox, inro_str_from_c(bad[i]), NULL, NULL, NULL, &outcome, &err), INRO_ERR_ARGUMENT);
+        CHECK_INT(inro_sandbox_run(sandbox, inro_str_from_c(bad[i]), NULL, NULL, NULL, &outcome, &err),
+                  INRO_ERR_ARGUMENT);
         CHECK_CONTAINS(err.message, "must match");
         CHECK(outcome == NULL);
     }
@@ -161,17 +169,21 @@ TEST(arguments_have_their_types) { /* spec a.35 */
     put(map, text_value("text key"), inro_value_new_int(1));
     inro_outcome *outcome = NULL;
     inro_error err;
-    CHECK_INT(inro_sandbox_run(sandbox, INRO_STR("Worker"), number, NULL, NULL, &outcome, &err), INRO_ERR_ARGUMENT);
+    CHECK_INT(inro_sandbox_run(sandbox, INRO_STR("Worker"), number, NULL, NULL, &outcome, &err),
+              INRO_ERR_ARGUMENT);
     CHECK_CONTAINS(err.message, "args");
-    CHECK_INT(inro_sandbox_run(sandbox, INRO_STR("Worker"), NULL, array, NULL, &outcome, &err), INRO_ERR_ARGUMENT);
+    CHECK_INT(inro_sandbox_run(sandbox, INRO_STR("Worker"), NULL, array, NULL, &outcome, &err),
+              INRO_ERR_ARGUMENT);
     CHECK_CONTAINS(err.message, "kwargs");
-    CHECK_INT(inro_sandbox_run(sandbox, INRO_STR("Worker"), NULL, map, NULL, &outcome, &err), INRO_ERR_ARGUMENT);
+    CHECK_INT(inro_sandbox_run(sandbox, INRO_STR("Worker"), NULL, map, NULL, &outcome, &err),
+              INRO_ERR_ARGUMENT);
     CHECK_CONTAINS(err.message, "must be symbols");
     char *text = malloc(17 << 20);
     memset(text, 'x', 17 << 20);
     push(array, inro_value_new_text((inro_str){text, 17 << 20}));
     free(text);
-    CHECK_INT(inro_sandbox_run(sandbox, INRO_STR("Worker"), array, NULL, NULL, &outcome, &err), INRO_ERR_ARGUMENT);
+    CHECK_INT(inro_sandbox_run(sandbox, INRO_STR("Worker"), array, NULL, NULL, &outcome, &err),
+              INRO_ERR_ARGUMENT);
     CHECK_CONTAINS(err.message, "16 MiB");
     inro_value_free(number);
     inro_value_free(map);
@@ -183,7 +195,8 @@ TEST(objects_arrive_as_handles) { /* spec b.13 */
     int number = 0;
     inro_object *object = inro_object_new(count, &number, NULL);
     inro_sandbox *sandbox = with_entrypoints();
-    inro_value *args = array_of(inro_value_new_object(object), array_of(map_of("k", inro_value_new_object(object)), NULL));
+    inro_value *args =
+        array_of(inro_value_new_object(object), array_of(map_of("k", inro_value_new_object(object)), NULL));
     inro_value *kwargs = map_of("h", inro_value_new_object(object));
     inro_outcome *outcome = run_with(sandbox, "Worker", args, kwargs);
     CHECK_VALUE(outcome, "[[#<Handle>, [{k: #<Handle>}]], {h: #<Handle>}]");

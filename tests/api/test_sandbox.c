@@ -19,7 +19,8 @@ static inro_status refused(const inro_sandbox_options *options, inro_error *err)
 
 TEST(defaults_come_from_null_and_from_zeros) {
     inro_sandbox_options zeros = INRO_SANDBOX_OPTIONS_INIT;
-    CHECK_INT(zeros.timeout_us + zeros.memory_limit_bytes + zeros.stdout_limit_bytes + zeros.stderr_limit_bytes, 0);
+    CHECK_INT(zeros.timeout_us + zeros.memory_limit_bytes + zeros.stdout_limit_bytes + zeros.stderr_limit_bytes,
+              0);
     inro_sandbox *made[] = {new_sandbox(), new_sandbox_with(&zeros)};
     for (int i = 0; i < 2; i++) {
         EVAL_VALUE(made[i], "1 + 1", "2");
@@ -134,7 +135,8 @@ TEST(nulls_are_refused_or_ignored) {
     CHECK_INT(inro_sandbox_eval(sandbox, inro_str_from_c(NULL), NULL, &outcome, &err), INRO_ERR_ARGUMENT);
     CHECK_CONTAINS(err.message, "source");
     CHECK_INT(inro_sandbox_run(NULL, INRO_STR("X"), NULL, NULL, NULL, &outcome, &err), INRO_ERR_ARGUMENT);
-    CHECK_INT(inro_sandbox_run(sandbox, inro_str_from_c(NULL), NULL, NULL, NULL, &outcome, &err), INRO_ERR_ARGUMENT);
+    CHECK_INT(inro_sandbox_run(sandbox, inro_str_from_c(NULL), NULL, NULL, NULL, &outcome, &err),
+              INRO_ERR_ARGUMENT);
     CHECK_INT(inro_sandbox_run(sandbox, INRO_STR("X"), NULL, NULL, NULL, NULL, &err), INRO_ERR_ARGUMENT);
     CHECK_INT(inro_sandbox_bind(NULL, INRO_STR("X"), NULL, &err), INRO_ERR_ARGUMENT);
     CHECK_INT(inro_sandbox_bind(sandbox, inro_str_from_c(NULL), NULL, &err), INRO_ERR_ARGUMENT);
@@ -195,7 +197,9 @@ TEST(an_unused_sandbox_is_freed) {
 /* Spec a.33: a globals, constants and monkey patches of one run are not there in the next. */
 TEST(nothing_survives_an_invocation) {
     inro_sandbox *sandbox = new_sandbox();
-    EVAL_VALUE(sandbox, "$g = 1; X = 2; class Integer; def double; self * 2; end; end; $stdout = $stderr; 3.double", "6");
+    EVAL_VALUE(sandbox,
+               "$g = 1; X = 2; class Integer; def double; self * 2; end; end; $stdout = $stderr; 3.double",
+               "6");
     EVAL_VALUE(sandbox, "$g", "nil");
     EVAL_FAILURE(sandbox, "X", INRO_FAULT_SANDBOX, "NameError", "uninitialized constant X");
     EVAL_FAILURE(sandbox, "3.double", INRO_FAULT_SANDBOX, "NoMethodError", "double");
@@ -212,7 +216,8 @@ TEST(every_invocation_starts_alike) {
     static const char source[] = "[Object.new.object_id, 'a'.hash, :sym.object_id, Object.new.inspect]";
     inro_outcome *first = eval(sandbox, source);
     for (int i = 0; i < 50; i++) {
-        EVAL_FAILURE(sandbox, "x = (1..500).map { |i| i.to_s }; raise x.size.to_s", INRO_FAULT_SANDBOX, "RuntimeError", "500");
+        EVAL_FAILURE(sandbox, "x = (1..500).map { |i| i.to_s }; raise x.size.to_s", INRO_FAULT_SANDBOX,
+                     "RuntimeError", "500");
         inro_outcome *again = eval(sandbox, source);
         CHECK(inro_value_equals(inro_outcome_value(first), inro_outcome_value(again)));
         inro_outcome_free(again);
@@ -234,7 +239,8 @@ TEST(sandboxes_share_nothing) { /* spec a.10, a.18 */
 TEST(an_outcome_outlives_its_sandbox) {
     inro_sandbox *sandbox = new_sandbox();
     inro_outcome *value = eval(sandbox, "puts 'out'; [1, 'two', :three]");
-    inro_outcome *failure = eval(sandbox, "def a\n  raise IOError, 'gone' rescue raise ArgumentError, 'bad'\nend\na");
+    inro_outcome *failure =
+        eval(sandbox, "def a\n  raise IOError, 'gone' rescue raise ArgumentError, 'bad'\nend\na");
     inro_sandbox_free(sandbox);
     inro_trim();
     CHECK_VALUE(value, "[1, \"two\", :three]");
@@ -258,9 +264,9 @@ TEST(trim_is_safe_at_any_time) {
 }
 
 TEST(statuses_have_texts_and_names) {
-#define CHECK_STATUS(name, number, text)                                                                     \
-    CHECK_INT(INRO_##name, number);                                                                          \
-    CHECK_STR(inro_str_from_c(inro_status_text(INRO_##name)), text);                                         \
+#define CHECK_STATUS(name, number, text)                                                                       \
+    CHECK_INT(INRO_##name, number);                                                                            \
+    CHECK_STR(inro_str_from_c(inro_status_text(INRO_##name)), text);                                           \
     CHECK_STR(inro_str_from_c(inro_status_name(INRO_##name)), #name);
     INRO_STATUS_MAP(CHECK_STATUS)
     CHECK_STR(inro_str_from_c(inro_status_text(1)), "unknown status");
@@ -268,8 +274,8 @@ TEST(statuses_have_texts_and_names) {
 }
 
 TEST(faults_have_classes_and_endings) {
-#define CHECK_FAULT(name, number, ended, text)                                                               \
-    CHECK_STR(inro_str_from_c(inro_fault_class(INRO_FAULT_##name)), text);                                   \
+#define CHECK_FAULT(name, number, ended, text)                                                                 \
+    CHECK_STR(inro_str_from_c(inro_fault_class(INRO_FAULT_##name)), text);                                     \
     CHECK_INT(inro_fault_ended(INRO_FAULT_##name), INRO_ENDED_##ended);
     INRO_FAULT_MAP(CHECK_FAULT)
     CHECK_STR(inro_str_from_c(inro_fault_class((inro_fault)77)), "");

@@ -73,7 +73,8 @@ TEST(answers_of_all_types_arrive) {
     inro_sandbox *sandbox = new_sandbox();
     bind_user(sandbox, "S", answer_user, all);
     EVAL_VALUE(sandbox, "S.call",
-               "[nil, true, -9223372036854775808, 9223372036854775807, -0.0, 1.5, \"grüße\", \"\\xFF\\x00\", :sym, [], "
+               "[nil, true, -9223372036854775808, 9223372036854775807, -0.0, 1.5, \"grüße\", \"\\xFF\\x00\", "
+               ":sym, [], "
                "{1 => :one, nil => \"\"}]");
     EVAL_VALUE(sandbox, "S.call.map { |x| x.class.to_s }.join(' ')",
                "\"NilClass TrueClass Integer Integer Float Float String String Symbol Array Hash\"");
@@ -166,9 +167,16 @@ TEST(the_four_failures_and_their_faults) { /* spec a.23-a.25, b.7 */
 }
 
 TEST(any_other_status_is_a_failure) {
-    static const inro_status statuses[] = {INRO_ERR_ARGUMENT, INRO_ERR_MEMORY, INRO_ERR_BLOCK, INRO_ERR_BREAK,
-                                           INRO_ERR_TRAP,     INRO_ERR_LIMIT,  -77,            1,
-                                           INT32_MIN,         INT32_MAX};
+    static const inro_status statuses[] = {INRO_ERR_ARGUMENT,
+                                           INRO_ERR_MEMORY,
+                                           INRO_ERR_BLOCK,
+                                           INRO_ERR_BREAK,
+                                           INRO_ERR_TRAP,
+                                           INRO_ERR_LIMIT,
+                                           -77,
+                                           1,
+                                           INT32_MIN,
+                                           INT32_MAX};
     struct told told = {INRO_CALL_ARGUMENT, INRO_OK, "told"};
     inro_sandbox *sandbox = new_sandbox();
     bind_user(sandbox, "S", fail_as_told, &told);
@@ -256,9 +264,10 @@ TEST(arguments_up_to_16_mib) {
     bind(sandbox, "Sink", no_answer);
     EVAL_VALUE(sandbox, "Sink.call('x' * (16 * 1024 * 1024 - 100))", "nil");
     EVAL_VALUE(sandbox, "Echo.call('x' * (16 * 1024 * 1024 - 100)).size", "16777116");
-    EVAL_FAILURE(sandbox, "Sink.call('x' * (16 * 1024 * 1024))", INRO_FAULT_SERVICE_ARGUMENT, "Inro::ServiceArgumentError",
-                 "16 MiB");
-    EVAL_VALUE(sandbox, "begin; Sink.call('x' * 17_000_000); rescue Inro::ServiceArgumentError; Echo.call(1); end", "1");
+    EVAL_FAILURE(sandbox, "Sink.call('x' * (16 * 1024 * 1024))", INRO_FAULT_SERVICE_ARGUMENT,
+                 "Inro::ServiceArgumentError", "16 MiB");
+    EVAL_VALUE(sandbox,
+               "begin; Sink.call('x' * 17_000_000); rescue Inro::ServiceArgumentError; Echo.call(1); end", "1");
     EVAL_VALUE(sandbox, "a = 'x' * 1_000_000; begin; Sink.call([a] * 17); rescue => e; e.class.to_s; end",
                "\"Inro::ServiceArgumentError\"");
     inro_sandbox_free(sandbox);

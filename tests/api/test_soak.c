@@ -1,5 +1,5 @@
-/* Nothing grows: a million evaluations, a hundred thousand lifetimes, with memory, mappings and descriptors flat.
- * Issue 2 "What must be shown".
+/* Nothing grows: a million evaluations, a hundred thousand lifetimes, with memory, mappings and descriptors
+ * flat. Issue 2 "What must be shown".
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "api.h"
@@ -38,7 +38,8 @@ static struct footprint measure(void) {
     return now;
 }
 
-/* A sanitizer's own bookkeeping may take some memory; a leak of even one byte per round takes more than a MiB. */
+/* A sanitizer's own bookkeeping may take some memory; a leak of even one byte per round takes more than a MiB.
+ */
 static void check_flat(struct footprint before) {
     struct footprint after = measure();
     printf("resident %ld -> %ld pages, %ld -> %ld mappings, %ld -> %ld descriptors\n", before.resident_pages,
@@ -59,7 +60,8 @@ TEST_SECONDS(a_million_evaluations, 600) {
     for (int i = 0; i < EVALS; i++) {
         if (i == EVALS / 10)
             before = measure();
-        inro_outcome *outcome = eval(sandbox, i % 10 ? "1 + 1" : "Count.call('x' * 100); puts LIST; $x = LIST.map { |v| v.to_s * 10 }");
+        inro_outcome *outcome = eval(
+            sandbox, i % 10 ? "1 + 1" : "Count.call('x' * 100); puts LIST; $x = LIST.map { |v| v.to_s * 10 }");
         CHECK(inro_outcome_ended(outcome) == INRO_ENDED_VALUE);
         inro_outcome_free(outcome);
     }
@@ -126,8 +128,9 @@ TEST_SECONDS(many_handles_and_yields, 600) {
     for (int i = 0; i < rounds; i++) {
         if (i == rounds / 10)
             before = measure();
-        static const char *const sources[] = {"h = Make.call; h.call; [h, h]", "Yield.call(Make.call) { |h| h }",
-                                              "Yield.call(1) { |x| raise x.to_s }", "Yield.call(1) { |x| break x }"};
+        static const char *const sources[] = {
+            "h = Make.call; h.call; [h, h]", "Yield.call(Make.call) { |h| h }",
+            "Yield.call(1) { |x| raise x.to_s }", "Yield.call(1) { |x| break x }"};
         inro_outcome_free(eval(sandbox, sources[i % 4]));
     }
     check_flat(before);

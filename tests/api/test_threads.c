@@ -39,7 +39,9 @@ static void *share(void *argument) {
     const struct job *job = argument;
     char source[256], expected[64];
     for (int i = 0; i < ROUNDS; i++) {
-        snprintf(source, sizeof source, "$mine = %d; puts $mine; LIST << Add.call($mine); [LIST, $mine, Add.call(%d)]", job->number, i);
+        snprintf(source, sizeof source,
+                 "$mine = %d; puts $mine; LIST << Add.call($mine); [LIST, $mine, Add.call(%d)]", job->number,
+                 i);
         snprintf(expected, sizeof expected, "[[:base, %d], %d, %d]", job->number, job->number, i);
         inro_outcome *outcome = eval(job->sandbox, source);
         CHECK_VALUE(outcome, expected);

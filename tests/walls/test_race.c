@@ -146,7 +146,7 @@ TEST_SECONDS(sandboxes_come_and_go, 120) {
     CHECK_INT(shared.wrong, 0);
     CHECK_INT(shared.failures, 0);
     inro_sandbox_free(shared.sandboxes[0]);
-    CHECK(hostile_check_pool() > 0);
+    hostile_check_pool();
     inro_trim();
     CHECK_INT(hostile_check_pool(), 0);
 }
