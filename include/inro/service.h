@@ -72,7 +72,8 @@ INRO_API bool inro_call_has_block(const inro_call *call);
  * INRO_ERR_BLOCK: the block raised; `err` has "Class: message"; handle it, or return the status and the same
  * exception goes on in the guest. INRO_ERR_BREAK: the block broke; return the status at once. INRO_ERR_TRAP:
  * the guest was stopped; return the status at once. INRO_ERR_ARGUMENT: no block was passed. INRO_ERR_TYPE:
- * an argument cannot cross; the block did not run.
+ * an argument cannot cross; the block did not run. INRO_ERR_LIMIT: too many calls are nested, and the block did
+ * not run; or its value is too large.
  * Expected: as above.   Threads: the call's.   Since: 0.1. */
 INRO_API INRO_MUST_CHECK inro_status inro_call_yield(inro_call *call, const inro_value *args,
                                                      const inro_value **result, inro_error *err);

@@ -267,14 +267,15 @@ static inro_status write_yield(struct inro_call *call, const inro_value *args, i
 static inro_status read_yield(struct inro_call *call, const inro_value **result, inro_error *err) {
     const struct inro__buf *bytes = &call->yield_reply;
     struct inro__handle_map handles = inro__handles_map(&call->invocation->handles);
+    if (bytes->length == 0)
+        return inro__fail(err, INRO_ERR_BLOCK, 0, "the block raised");
     struct inro__mp_reader reader = {bytes->data + 1, bytes->data + bytes->length};
-    uint8_t tag = bytes->length ? bytes->data[0] : YIELD_RAISED;
+    uint8_t tag = bytes->data[0];
     if (tag == YIELD_BREAK)
         return inro__fail(err, INRO_ERR_BREAK, 0, "the block ended the call with break");
     inro__arena_reset(&call->yield_arena);
-    enum inro__decode_status status = INRO__DECODE_BAD;
-    if (bytes->length)
-        status = inro__value_decode(&reader, &call->yield_arena, &handles, &call->yield_value);
+    enum inro__decode_status status =
+        inro__value_decode(&reader, &call->yield_arena, &handles, &call->yield_value);
     if (status == INRO__DECODE_SIZE)
         return inro__fail(err, INRO_ERR_LIMIT, 0, "the block's value has too many parts");
     if (tag != YIELD_VALUE || status != INRO__DECODE_OK) {
@@ -300,8 +301,12 @@ static inro_status yield(struct inro_call *call, const inro_value **result, inro
     inro__invocation_charge(invocation, INRO__CLOCK_GUEST);
     if (trap == INRO__TRAP_NONE &&
         inro__invocation_collect(invocation, (struct inro__range){(uint32_t)(packed >> 32), (uint32_t)packed},
-                                 &call->yield_reply))
-        return read_yield(call, result, err);
+                                 &call->yield_reply)) {
+        if (!invocation->message_too_large)
+            return read_yield(call, result, err);
+        invocation->message_too_large = false;
+        return inro__fail(err, INRO_ERR_LIMIT, 0, "the block's value is larger than 16 MiB");
+    }
     if (slot->trapped == INRO__TRAP_NONE)
         slot->trapped = INRO__TRAP_IMPORT;
     return inro__fail(err, INRO_ERR_TRAP, 0, "the guest was stopped");

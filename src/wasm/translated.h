@@ -53,18 +53,22 @@ typedef double f64;
 
 /* Types without alignment and aliasing promises: guest memory is bytes. `volatile` because an access out of
  * bounds must happen even when its result is not used. */
-#define LOOSE(type) typedef type type##_loose __attribute__((aligned(1), may_alias));
-LOOSE(u8)
-LOOSE(s8)
-LOOSE(u16)
-LOOSE(s16)
-LOOSE(u32) LOOSE(s32) LOOSE(u64) LOOSE(f32) LOOSE(f64)
+#define LOOSE(type) typedef type type##_loose __attribute__((aligned(1), may_alias))
+LOOSE(u8);
+LOOSE(s8);
+LOOSE(u16);
+LOOSE(s16);
+LOOSE(u32);
+LOOSE(s32);
+LOOSE(u64);
+LOOSE(f32);
+LOOSE(f64);
 #undef LOOSE
 
-    /* gcc (12 at least) forgets the segment of an access to a constant address that does not fit into a signed
-     * 32-bit displacement: the "movabs" it chooses would touch the host's memory at that address. So it must
-     * not see such a constant; guests/check_object.py refuses what slips through. */
-    static inline u64 guest_address(u64 address) {
+/* gcc (12 at least) forgets the segment of an access to a constant address that does not fit into a signed
+ * 32-bit displacement: the "movabs" it chooses would touch the host's memory at that address. So it must
+ * not see such a constant; guests/check_object.py refuses what slips through. */
+static inline u64 guest_address(u64 address) {
     if (__builtin_constant_p(address) && address > INT32_MAX)
         __asm__("" : "+r"(address));
     return address;

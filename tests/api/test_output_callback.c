@@ -116,3 +116,22 @@ TEST(it_may_be_without_user_data_and_is_for_one_invocation) {
     CHECK_INT(heard.chunks, before);
     inro_sandbox_free(sandbox);
 }
+
+/* A line is put together in the guest's buffer for messages if it fits there: nothing may be lost around its
+ * end. */
+TEST(lines_of_every_length_arrive_whole) {
+    inro_sandbox *sandbox = new_sandbox();
+    for (int length = 2040; length <= 2056; length++) {
+        char script[64];
+        snprintf(script, sizeof script, "puts 'x' * %d; [1, 'after']", length);
+        inro_outcome *outcome = eval(sandbox, script);
+        CHECK_VALUE(outcome, "[1, \"after\"]");
+        inro_bytes out = inro_outcome_stdout(outcome);
+        CHECK_INT(out.length, length + 1);
+        for (int i = 0; i < length; i++)
+            CHECK_INT(out.data[i], 'x');
+        CHECK_INT(out.data[length], '\n');
+        inro_outcome_free(outcome);
+    }
+    inro_sandbox_free(sandbox);
+}

@@ -251,7 +251,7 @@ TEST(arenas_that_are_full_say_so) {
         struct inro__arena arena;
         struct inro_value value;
         inro__arena_init(&arena, max);
-        CHECK_INT(inro__value_decode(&reader, &arena, NULL, &value), INRO__DECODE_MEMORY);
+        CHECK_INT(inro__value_decode(&reader, &arena, NULL, &value), INRO__DECODE_SIZE);
         inro__arena_done(&arena);
     }
 }
@@ -425,6 +425,30 @@ TEST(big_strings_go_there_and_back) {
     check_there_and_back(value);
     inro_value_free(value);
     free(bytes);
+}
+
+/* --- A full arena --- */
+
+static enum inro__decode_status decode_within(const void *bytes, size_t length, size_t max) {
+    struct inro__mp_reader reader = {bytes, (const uint8_t *)bytes + length};
+    struct inro__arena arena;
+    struct inro_value value;
+    inro__arena_init(&arena, max);
+    enum inro__decode_status status = inro__value_decode(&reader, &arena, NULL, &value);
+    if (status != INRO__DECODE_OK)
+        CHECK_INT(value.type, INRO_VALUE_NIL);
+    inro__arena_done(&arena);
+    return status;
+}
+
+TEST(a_full_arena_is_no_want_of_memory) {
+    static const char array[] = "\x92\x92\x01\x02\x03";
+    const size_t node = sizeof(struct inro_value);
+    CHECK_INT(decode_within(array, sizeof array - 1, 4 * node), INRO__DECODE_OK);
+    CHECK_INT(decode_within(array, sizeof array - 1, 4 * node - 1), INRO__DECODE_SIZE);
+    CHECK_INT(decode_within(array, sizeof array - 1, 0), INRO__DECODE_SIZE);
+    CHECK_INT(decode_within("\x81\x01\x02", 3, 0), INRO__DECODE_SIZE);
+    CHECK_INT(decode_within("\x05", 1, 0), INRO__DECODE_OK);
 }
 
 /* --- Without memory --- */

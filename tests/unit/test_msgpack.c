@@ -428,6 +428,24 @@ TEST(utf8_edges) {
     CHECK_UTF8("seven..\x80....", false);
 }
 
+/* ASCII is checked in words and in blocks of words: no place in them may be missed. */
+TEST(utf8_is_checked_at_every_place) {
+    char bytes[200];
+    for (size_t length = 1; length <= sizeof bytes; length++)
+        for (size_t at = 0; at < length; at++) {
+            memset(bytes, 'a', sizeof bytes);
+            CHECK(inro__utf8_is_valid(bytes, length));
+            bytes[at] = (char)0x80;
+            CHECK(!inro__utf8_is_valid(bytes, length));
+            bytes[at] = (char)0xc3;
+            CHECK(!inro__utf8_is_valid(bytes, length));
+            if (at + 1 < length) {
+                bytes[at + 1] = (char)0xbc;
+                CHECK(inro__utf8_is_valid(bytes, length));
+            }
+        }
+}
+
 TEST(utf8_cut_anywhere_is_refused) {
     static const char text[] = "\xf0\x9f\x98\x80";
     for (size_t length = 1; length < 4; length++) {

@@ -275,8 +275,10 @@ TEST(every_kind_of_endless_loop_is_stopped) {
         uint64_t after = 1000 + i * 37;
         stop_after(FUNCTION(spin), 0, 0, after);
         stop_after(FUNCTION(spin_memory), 4096, 0, after);
+#ifndef __SANITIZE_THREAD__ /* its memmove may be left half way, with a lock of its own held */
         stop_after(FUNCTION(spin_copy), 3 * INRO__WASM_PAGE - 1, 0, after);
         stop_after(FUNCTION(spin_copy), 3, 0, after);
+#endif
         stop_after(FUNCTION(spin_write), 0, 0, after);
         stop_after(FUNCTION(spin_throw), 0, 0, after);
         stop_after(FUNCTION(spin_grow), 0, 0, after);

@@ -104,6 +104,8 @@ static mrb_value read_reply(mrb_state *mrb, uint64_t packed) {
         return wire_get(mrb, &reader);
     case REPLY_BREAK:
     case REPLY_RAISED:
+        if (mrb_nil_p(held))
+            mrb_raise(mrb, guest_errors[ERROR_WIRE], "the host says that a block raised, but none did");
         mrb_gc_protect(mrb, held);
         set_pending(mrb_nil_value());
         mrb_exc_raise(mrb, held);
