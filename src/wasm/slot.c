@@ -8,9 +8,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* One page fault costs as much as some sixty copies of a page. */
+/* One page fault costs as much as some sixty copies of a page. A page that is written with what it held before
+ * looks clean and faults again at once: so it takes twice as long each time until it is made cold. */
 #define SURVEY_RESETS 16
 #define SURVEYS_MAX 4
+#define TIMES_COOLED_MAX 5
 
 static uint8_t *memory_of(const struct inro__slot *slot) {
     return slot->instance.w2c_memory.base;
@@ -204,6 +206,8 @@ static bool make_cold(struct inro__slot *slot, uint32_t page) {
         mprotect(memory_of(slot) + (size_t)page * INRO__PAGE, INRO__PAGE, PROT_READ))
         return false;
     slot->open[page / 64] &= ~((uint64_t)1 << (page % 64));
+    if (slot->times_cooled[page] < TIMES_COOLED_MAX)
+        slot->times_cooled[page]++;
     return true;
 }
 
@@ -216,7 +220,8 @@ static void survey_hot_pages(struct inro__slot *slot) {
         if (!is_clean(slot, page)) {
             restore_page(slot, page);
             slot->clean_surveys[page] = 0;
-        } else if (++slot->clean_surveys[page] >= SURVEYS_MAX && make_cold(slot, page)) {
+        } else if (++slot->clean_surveys[page] >= SURVEYS_MAX << slot->times_cooled[page] &&
+                   make_cold(slot, page)) {
             continue;
         }
         slot->hot[kept++] = page;

@@ -70,6 +70,7 @@ struct inro__slot {
     uint8_t *dressed_bytes;
     uint16_t dressed_place[INRO__IMAGE_PAGES_MAX];
     uint8_t clean_surveys[INRO__IMAGE_PAGES_MAX]; /* of hot pages */
+    uint8_t times_cooled[INRO__IMAGE_PAGES_MAX];  /* since the slot was made; more each time, up to a limit */
     uint32_t resets;
     uint64_t open[INRO__IMAGE_PAGES_MAX / 64];
     struct inro__slot *next; /* in the pool's free list */
