@@ -166,12 +166,12 @@ static inro_status decode_panic(inro_outcome *outcome, struct inro__mp_reader *r
 }
 
 inro_status inro__outcome_decode(inro_outcome *outcome, const struct inro__handle_map *handles) {
-    struct inro__mp_reader reader = {outcome->message.data, outcome->message.data + outcome->message.length};
     if (outcome->message.length == 0) {
         inro__outcome_fail(outcome, INRO_FAULT_TRAP, INRO_STR(""), (inro_str){NULL, 0},
                            INRO_STR("the guest ended without an outcome (len=0)"));
         return INRO_OK;
     }
+    struct inro__mp_reader reader = {outcome->message.data, outcome->message.data + outcome->message.length};
     uint8_t tag = *reader.at++;
     if (tag == TAG_VALUE)
         return decode_value(outcome, &reader, handles);
