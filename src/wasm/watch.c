@@ -66,6 +66,9 @@ static void stop_if_due(struct inro__slot *slot, void *user) {
         inro__fault_kill(slot);
         int sent = INRO__SLOT_KILL;
         atomic_compare_exchange_strong(&slot->state, &sent, INRO__SLOT_KILL_SENT);
+    } else if (atomic_load(&slot->state) == INRO__SLOT_KILL_SENT) {
+        inro__fault_kill(
+            slot); /* a signal that got lost must not keep a guest alive; one too many is nothing */
     }
     if (atomic_load(&slot->state) >= INRO__SLOT_KILL && round->next > round->now + KILL_AGAIN_NS)
         round->next = round->now + KILL_AGAIN_NS;
