@@ -120,7 +120,7 @@ INRO_API INRO_MUST_CHECK inro_status inro_sandbox_run(inro_sandbox *sandbox, inr
                                                       const inro_invocation *invocation, inro_outcome **out,
                                                       inro_error *err);
 
-/* Gives memory of idle slots and cached images back to the system. Safe at any time; the next invocations
+/* Gives memory of idle slots back to the system. Safe at any time; the next invocations
  * are slower.
  * Expected: cannot fail.   Threads: any.   Since: 0.1. */
 INRO_API void inro_trim(void);

@@ -143,6 +143,14 @@ inro_status inro__invocation_send(struct inro__invocation *invocation,
 
 /* ---- the ending ---- */
 
+#define OUTCOME_VALUE 1
+
+bool inro__invocation_gave_value(const struct inro__invocation *invocation) {
+    const struct inro__buf *message = &invocation->outcome->message;
+    return invocation->slot->trapped == INRO__TRAP_NONE && message->length > 0 &&
+           message->data[0] == OUTCOME_VALUE;
+}
+
 static const char *const trap_texts[INRO__TRAP_COUNT] = {
     [INRO__TRAP_UNREACHABLE] = "the guest gave up (unreachable)",
     [INRO__TRAP_OOB] = "the guest left its memory (out of bounds)",
@@ -211,8 +219,7 @@ static inro_status run_snippets(struct inro__invocation *invocation, bool *ended
                                                    snippet->message_length);
         if (status != INRO_OK)
             return status;
-        *ended = invocation->slot->trapped != INRO__TRAP_NONE || invocation->outcome->message.length == 0 ||
-                 invocation->outcome->message.data[0] != 1;
+        *ended = !inro__invocation_gave_value(invocation);
     }
     return invocation->broken;
 }
@@ -398,6 +405,31 @@ inro_status inro_sandbox_run(inro_sandbox *sandbox, inro_str entrypoint, const i
     return invoke(sandbox, &request, invocation, out, err);
 }
 
+/* ---- questions to a guest without services and snippets ---- */
+
+static void inquiry_done(struct inro__invocation *invocation) {
+    inro_outcome_free(invocation->outcome);
+    inro__invocation_end(invocation);
+}
+
+/* Sends one message to a booted guest; `what` names the question in errors. After INRO_OK the outcome tells,
+ * and inquiry_done has to follow. */
+static inro_status inquire(struct inro__invocation *invocation, const struct inro__limits *limits,
+                           uint64_t (*entry)(struct inro__instance *, uint32_t, uint32_t), inro_bytes message,
+                           const char *what, inro_error *err) {
+    inro_status status = inro__invocation_begin(invocation, limits, inro__image_booted(&inro__ruby_guest), err);
+    if (status != INRO_OK)
+        return status;
+    status = inro__invocation_send(invocation, entry, message.data, message.length);
+    if (status == INRO_OK)
+        status = inro__invocation_conclude(invocation);
+    if (status != INRO_OK) {
+        inro__fail(err, status, 0, "%s: %s", what, inro_status_text(status));
+        inquiry_done(invocation);
+    }
+    return status;
+}
+
 /* ---- checking a snippet ---- */
 
 static inro_status syntax_failure(const inro_outcome *outcome, inro_error *err) {
@@ -413,19 +445,12 @@ static inro_status syntax_failure(const inro_outcome *outcome, inro_error *err) 
 inro_status inro__invoke_check(const struct inro__limits *limits, const uint8_t *message, size_t length,
                                inro_error *err) {
     struct inro__invocation invocation;
-    inro_status status =
-        inro__invocation_begin(&invocation, limits, inro__image_booted(&inro__ruby_guest), err);
+    inro_status status = inquire(&invocation, limits, inro__ruby_guest.check, (inro_bytes){message, length},
+                                 "compiling a snippet", err);
     if (status != INRO_OK)
         return status;
-    status = inro__invocation_send(&invocation, inro__ruby_guest.check, message, length);
-    if (status == INRO_OK)
-        status = inro__invocation_conclude(&invocation);
-    if (status == INRO_OK)
-        status = syntax_failure(invocation.outcome, err);
-    else
-        inro__fail(err, status, 0, "compiling a snippet: %s", inro_status_text(status));
-    inro_outcome_free(invocation.outcome);
-    inro__invocation_end(&invocation);
+    status = syntax_failure(invocation.outcome, err);
+    inquiry_done(&invocation);
     return status;
 }
 
@@ -437,19 +462,12 @@ inro_status inro__invoke_constant(inro_str name, bool *exists, inro_error *err) 
     char source[INRO__NAME_MAX + 64];
     int length = snprintf(source, sizeof source, "Object.const_defined?(:%.*s)", (int)name.length, name.data);
     struct inro__invocation invocation;
+    inro_bytes question = {(const uint8_t *)source, (size_t)length};
     inro_status status =
-        inro__invocation_begin(&invocation, &limits, inro__image_booted(&inro__ruby_guest), err);
+        inquire(&invocation, &limits, inro__ruby_guest.eval, question, "looking a constant up", err);
     if (status != INRO_OK)
         return status;
-    status = inro__invocation_send(&invocation, inro__ruby_guest.eval, source, (size_t)length);
-    if (status == INRO_OK)
-        status = inro__invocation_conclude(&invocation);
-    if (status != INRO_OK)
-        inro__fail(err, status, 0, "looking a constant up: %s", inro_status_text(status));
-    else
-        *exists =
-            invocation.outcome->ended != INRO_ENDED_VALUE || inro_value_get_bool(&invocation.outcome->value);
-    inro_outcome_free(invocation.outcome);
-    inro__invocation_end(&invocation);
+    *exists = invocation.outcome->ended != INRO_ENDED_VALUE || inro_value_get_bool(&invocation.outcome->value);
+    inquiry_done(&invocation);
     return status;
 }

@@ -69,6 +69,9 @@ INRO_MUST_CHECK inro_status inro__invocation_send(struct inro__invocation *invoc
                                                                     uint32_t),
                                                   const void *message, size_t length);
 
+/* Whether the last send left a value: no trap, no panic. */
+bool inro__invocation_gave_value(const struct inro__invocation *invocation);
+
 /* Turns what the last send left into the outcome's ending. */
 INRO_MUST_CHECK inro_status inro__invocation_conclude(struct inro__invocation *invocation);
 

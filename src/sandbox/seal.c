@@ -8,14 +8,6 @@
 #include "sandbox/invoke.h"
 #include "value/message.h"
 
-#define OUTCOME_VALUE 1
-
-static bool gave_value(const struct inro__invocation *invocation) {
-    const struct inro__buf *message = &invocation->outcome->message;
-    return invocation->slot->trapped == INRO__TRAP_NONE && message->length > 0 &&
-           message->data[0] == OUTCOME_VALUE;
-}
-
 /* An array of paths; a service's number is its index. */
 static inro_status bind_services(struct inro__invocation *invocation, inro_error *err) {
     const inro_sandbox *sandbox = invocation->sandbox;
@@ -27,7 +19,7 @@ static inro_status bind_services(struct inro__invocation *invocation, inro_error
         return inro__fail(err, INRO_ERR_MEMORY, 0, "no memory for the services' names");
     inro_status status = inro__invocation_send(invocation, invocation->slot->guest->setup,
                                                invocation->reply.data, invocation->reply.length);
-    if (status != INRO_OK || gave_value(invocation))
+    if (status != INRO_OK || inro__invocation_gave_value(invocation))
         return status;
     /* It is the bound names alone that decide this; a trap other than for memory is a defect of ours. */
     status = inro__invocation_conclude(invocation);
@@ -45,7 +37,7 @@ static inro_status bake_snippets(struct inro__invocation *invocation, size_t cou
         const struct inro__snippet *snippet = &sandbox->snippets[*done];
         inro_status status = inro__invocation_send(invocation, invocation->slot->guest->load, snippet->message,
                                                    snippet->message_length);
-        if (invocation->impure || (status == INRO_OK && !gave_value(invocation)))
+        if (invocation->impure || (status == INRO_OK && !inro__invocation_gave_value(invocation)))
             return INRO_OK;
         if (status != INRO_OK)
             return status;

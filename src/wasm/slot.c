@@ -354,7 +354,7 @@ uint64_t inro__slot_used(const struct inro__slot *slot, uint64_t limit) {
     return used < limit ? used : limit;
 }
 
-/* ---- the tests' view, and trimming ---- */
+/* ---- the tests' view ---- */
 
 bool inro__slot_is_pristine(const struct inro__slot *slot) {
     const struct inro__image *image = slot->image;
@@ -365,8 +365,4 @@ bool inro__slot_is_pristine(const struct inro__slot *slot) {
         if (!is_clean(slot, page))
             return false;
     return true;
-}
-
-void inro__slot_trim(struct inro__slot *slot) {
-    madvise(slot->stack, INRO__GUEST_STACK, MADV_DONTNEED);
 }

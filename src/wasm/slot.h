@@ -115,7 +115,4 @@ uint64_t inro__slot_used(const struct inro__slot *slot, uint64_t limit);
 /* Whether all of an idle slot's memory, size and globals equal its image: the property the tests check. */
 bool inro__slot_is_pristine(const struct inro__slot *slot);
 
-/* Gives unused native stack and clean private pages back to the system. */
-void inro__slot_trim(struct inro__slot *slot);
-
 #endif
